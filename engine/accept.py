@@ -1,0 +1,156 @@
+"""Which of a round's drafts the base confirms. Pure: rows of logits in, a decision out."""
+
+from collections.abc import Sequence, Set
+from typing import NamedTuple
+
+import numpy as np
+
+from engine.base.base import Floats
+from engine.drafters.drafter import Draft
+from engine.errors import EngineFault
+from engine.sampling import Greedy, Gumbel, Rejection, argmax
+
+
+class Decision(NamedTuple):
+    """The outcome of a round over n drafts (rows 0..n of the base).
+
+    ``targets`` has n + 1 entries, as the trace format has them; ``stopped`` says that a stop token among the accepted
+    drafts ended the run and shortened ``take``; ``u`` are the uniform numbers used, one for each draft judged.
+    """
+
+    take: int
+    stopped: bool
+    targets: tuple[int, ...]
+    next: int
+    u: tuple[float, ...] | None = None
+
+
+class RowFacts(NamedTuple):
+    """What a round records of its rows: probabilities of targets and drafts, top-1/top-2 gaps, non-finite logits."""
+
+    target_p: tuple[float, ...]
+    accept_p: tuple[float, ...]
+    gap: tuple[float, ...]
+    nonfinite: int
+
+
+def leading_matches(drafts: Sequence[int], targets: Sequence[int]) -> int:
+    """How many leading drafts are the base's own choices."""
+    take = 0
+    while take < len(drafts) and drafts[take] == targets[take]:
+        take += 1
+    return take
+
+
+def shorten_at_stop(drafts: Sequence[int], take: int, stop_tokens: Set[int]) -> tuple[int, bool]:
+    """``take`` up to and with the first stop token among the accepted drafts, and whether there was one."""
+    for j in range(take):
+        if drafts[j] in stop_tokens:
+            return j + 1, True
+    return take, False
+
+
+def greedy_round(
+    draft: Draft, logits: Floats, position: int, sampler: Greedy | Gumbel, stop_tokens: Set[int]
+) -> Decision:
+    """Keep the drafts that equal the base's choices. ``position`` is where draft 1 stands, ``logits`` rows 0..n.
+
+    Raises:
+        EngineFault: a row that the decision uses is not finite.
+    """
+    finite = finite_rows(logits)
+    targets = tuple(
+        sampler.choose(row, position + j) if finite[j] else argmax(np.nan_to_num(row, nan=-np.inf, posinf=-np.inf))
+        for j, row in enumerate(logits)
+    )
+    take, stopped = shorten_at_stop(draft.tokens, leading_matches(draft.tokens, targets), stop_tokens)
+    _require_finite(finite, take, position)
+    return Decision(take, stopped, targets, targets[take])
+
+
+def sampled_round(
+    draft: Draft, logits: Floats, position: int, sampler: Rejection, stop_tokens: Set[int]
+) -> Decision:
+    """The rejection rule (Leviathan et al., 2023): accept x with probability p(x) / q(x), else draw from the residual.
+
+    A draft without ``q`` was picked deterministically: its q is one-hot.
+
+    Raises:
+        EngineFault: a row that the decision uses is not finite.
+    """
+    finite = finite_rows(logits)
+    take, stopped, u, correction = 0, False, [], None
+    for j, token in enumerate(draft.tokens):
+        _require_finite(finite, j, position)
+        p = sampler.probs(logits[j])
+        q = draft.q[j] if draft.q is not None else _one_hot(token, len(p))
+        u.append(sampler.coin(position + j))
+        if u[-1] * q[token] >= p[token]:
+            correction = sampler.correct(p, q, position + j)
+            break
+        take += 1
+        if token in stop_tokens:
+            stopped = True
+            break
+    _require_finite(finite, take, position)
+    if correction is None:
+        correction = sampler.choose(logits[take], position + take)
+    behind = tuple(argmax(np.nan_to_num(row, nan=-np.inf, posinf=-np.inf)) for row in logits[take + 1 :])
+    return Decision(take, stopped, (*draft.tokens[:take], correction, *behind), correction, tuple(u))
+
+
+def decide(
+    draft: Draft, logits: Floats, position: int, sampler: Greedy | Gumbel | Rejection, stop_tokens: Set[int]
+) -> Decision:
+    """The decision by the rule that goes with the sampler."""
+    match sampler:
+        case Rejection():
+            return sampled_round(draft, logits, position, sampler, stop_tokens)
+        case _:
+            return greedy_round(draft, logits, position, sampler, stop_tokens)
+
+
+def row_facts(
+    draft: Draft, logits: Floats, targets: Sequence[int], sampler: Greedy | Gumbel | Rejection
+) -> RowFacts:
+    """Probabilities and gaps for the record; a row that is not finite has NaN for each."""
+    rows = np.arange(len(logits))
+    finite = finite_rows(logits)
+    if finite.all() and isinstance(sampler, Greedy):
+        scaled = np.exp(logits - logits.max(axis=1, keepdims=True))
+        total = scaled.sum(axis=1)
+        target_p = scaled[rows, list(targets)] / total
+        accept_p = scaled[rows[:-1], list(draft.tokens)] / total[:-1]
+    else:
+        probs = [sampler.probs(row) if good else np.full(len(row), np.nan) for row, good in zip(logits, finite, strict=True)]
+        target_p = np.array([p[token] for p, token in zip(probs, targets, strict=True)])
+        accept_p = np.array([p[token] for p, token in zip(probs, draft.tokens, strict=False)])
+    top_two = -np.partition(-logits, 1, axis=1)[:, :2] if logits.shape[1] > 1 else np.repeat(logits, 2, axis=1)
+    gap = np.where(finite, top_two[:, 0] - top_two[:, 1], np.nan)
+    bad = logits[~finite]
+    return RowFacts(
+        tuple(target_p.tolist()),
+        tuple(accept_p.tolist()),
+        tuple(gap.tolist()),
+        int((np.isnan(bad) | (bad == np.inf)).sum()),
+    )
+
+
+def finite_rows(logits: Floats) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """Which rows can decide something: no NaN, no +inf, at least one finite entry (-inf masks a token)."""
+    return np.asarray(np.isfinite(logits.max(axis=1)))
+
+
+def _require_finite(finite: np.ndarray[tuple[int], np.dtype[np.bool_]], row: int, position: int) -> None:
+    for j in range(row + 1):
+        if not finite[j]:
+            raise EngineFault(
+                f"row {j} of the pass is not finite (it decides the token at position {position + j}): "
+                "a NaN or infinity came out of the base; look at the kernel or the cache row behind it"
+            )
+
+
+def _one_hot(token: int, size: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    q = np.zeros(size)
+    q[token] = 1.0
+    return q

@@ -1,0 +1,102 @@
+"""What the loop needs of a drafter."""
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.base.base import Rows
+from engine.records import DrafterInfo
+
+
+class Pick(NamedTuple):
+    """A drafter's choice on one row of logits.
+
+    ``p`` is the token's probability (of the full softmax when greedy, of the distribution it was drawn from when
+    sampling); ``confidence`` is that of the full softmax, which ``tau`` is compared with; ``q`` is the distribution the
+    token was drawn from, ``[vocab]``, ``None`` when it was picked deterministically.
+    """
+
+    token: int
+    p: float
+    confidence: float
+    q: NDArray[np.float64] | None = None
+
+
+PickRow = Callable[[NDArray[np.float32], int], Pick]
+"""From a row of logits ``[vocab]`` and the position that the token will have."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Draft:
+    """What a drafter proposes; the sequences run in parallel.
+
+    ``p`` and ``confidence`` are ``None`` for a drafter without probabilities, ``q`` is ``None`` for one whose picks
+    are deterministic, ``logits`` ``[n, vocab]`` are kept where the drafter has them (for candidates).
+    """
+
+    tokens: tuple[int, ...] = ()
+    p: tuple[float, ...] | None = None
+    confidence: tuple[float, ...] | None = None
+    q: tuple[NDArray[np.float64], ...] | None = None
+    logits: NDArray[np.float32] | None = None
+
+    def cut(self, count: int) -> "Draft":
+        """The first ``count`` proposals."""
+        if count >= len(self.tokens):
+            return self
+        return Draft(
+            self.tokens[:count],
+            None if self.p is None else self.p[:count],
+            None if self.confidence is None else self.confidence[:count],
+            None if self.q is None else self.q[:count],
+            None if self.logits is None else self.logits[:count],
+        )
+
+    @classmethod
+    def of(cls, picks: Sequence[Pick], logits: NDArray[np.float32] | None = None) -> "Draft":
+        """Collect the picks of a drafter with probabilities."""
+        soft = [pick.q for pick in picks if pick.q is not None]
+        return cls(
+            tuple(pick.token for pick in picks),
+            tuple(pick.p for pick in picks),
+            tuple(pick.confidence for pick in picks),
+            tuple(soft) if picks and len(soft) == len(picks) else None,
+            logits,
+        )
+
+
+class Drafter(Protocol):
+    """A proposer that follows the base: every position the base keeps is committed to it, in order.
+
+    A drafter may put off the work of a commit until it drafts next; ``consumed`` counts what was committed.
+    """
+
+    @property
+    def info(self) -> DrafterInfo: ...
+    @property
+    def vocab_size(self) -> int | None:
+        """Its vocabulary, ``None`` for one that only repeats tokens it was given."""
+    @property
+    def consumed(self) -> int:
+        """How many positions its state covers."""
+    @property
+    def needs(self) -> frozenset[str]:
+        """What it reads of the base's rows beside tokens: any of "hidden", "taps"."""
+    @property
+    def needs_anchor_row(self) -> bool:
+        """Whether it drafts from the base's row of ``t1`` itself, which only the two-pass form has in time."""
+
+    def draft(self, t1: int, limit: int, pick: PickRow, tau: float, anchor: Rows | None = None) -> Draft:
+        """Propose up to ``limit`` tokens to follow ``t1``, which stands at position ``consumed``.
+
+        It may stop as soon as a pick's confidence is under ``tau``; the loop drops that token and those behind it.
+        """
+
+    def commit(self, tokens: Sequence[int], rows: Rows) -> None:
+        """The base keeps ``tokens`` at positions ``consumed`` onward; ``rows`` are its rows for them."""
+
+    def rollback(self, keep: int) -> None:
+        """Forget all but the first ``keep`` positions."""

@@ -1,0 +1,25 @@
+"""What can go wrong, as a few types with one base. A message says what is wrong, where, and what to do."""
+
+
+class SpecstepError(Exception):
+    """The base of every error that specstep raises on purpose."""
+
+
+class Refused(SpecstepError):
+    """A run that was not started because what it was given cannot work. Nothing ran, nothing was recorded."""
+
+
+class ModelError(SpecstepError):
+    """A model, tokenizer or provider that cannot be loaded or cannot do what is asked of it."""
+
+
+class EngineFault(SpecstepError):
+    """A run that broke in the middle: a dead session, a non-finite row. The rounds before it stand."""
+
+
+class TraceError(SpecstepError):
+    """A trace that cannot be read (or written) any further; ``byte`` is the offset in the file, where known."""
+
+    def __init__(self, message: str, byte: int | None = None) -> None:
+        super().__init__(message)
+        self.byte = byte

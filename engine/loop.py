@@ -1,0 +1,399 @@
+"""The loop of speculative decoding, one round at a time."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+
+from engine.accept import Decision, decide, finite_rows, row_facts
+from engine.base.base import Base, Floats, Rows
+from engine.drafters.drafter import Draft, Drafter
+from engine.errors import EngineFault, Refused
+from engine.fallback import SpecFallback
+from engine.options import Options
+from engine.records import Candidates, Event, Round
+from engine.sampling import sampler_of
+
+
+T = TypeVar("T")
+
+
+class Result(NamedTuple):
+    """A finished run: the emitted tokens, its rounds, why it ended, and how many batches and single steps it took."""
+
+    tokens: tuple[int, ...]
+    rounds: tuple[Round, ...]
+    reason: str
+    fell_back_at: int | None
+    batches: int
+    steps: int
+
+
+class Run:
+    """A run in progress over a base that holds its prompt. ``step`` makes one round.
+
+    Between rounds the base and the drafter hold exactly ``pos`` positions, and ``t1``, decided by the base's last row,
+    is neither emitted nor consumed.
+
+    Args:
+        pos: positions that the base holds.
+        logits: the base's row after the last of them, ``[vocab]``.
+        clock: seconds, for the phase times.
+        candidates: how many (id, logit) pairs of each row to record, on both sides.
+
+    Raises:
+        Refused: what it was given cannot make a run; nothing ran.
+    """
+
+    def __init__(
+        self,
+        base: Base,
+        drafter: Drafter | None,
+        pos: int,
+        logits: Floats,
+        options: Options,
+        *,
+        clock: Callable[[], float] = time.perf_counter,
+        candidates: int = 0,
+    ) -> None:
+        _check_start(base, drafter, pos, logits, options)
+        self.base, self.drafter, self.options = base, drafter, options
+        self.sampler = sampler_of(options)
+        self.fallback = SpecFallback(options.fallback_below, options.fallback_window)
+        self.events: list[Event] = []
+        self.emitted: list[int] = []
+        self.reason: str | None = None
+        self.rounds = self.batches = self.steps = 0
+        self.start = self.pos = pos
+        self.t1 = self.first = self.sampler.choose(logits, pos)
+        self._stop = frozenset(options.stop_tokens)
+        self._clock = clock
+        self._candidates = candidates
+        self._catch_up()
+        block = None if drafter is None else drafter.info.block_size
+        if block is not None and options.k > block - 1:
+            self._say("warning", "short-block", f"k is {options.k}, but a block of {block} drafts at most {block - 1}")
+
+    @property
+    def done(self) -> bool:
+        """Whether the run has ended; ``reason`` says why."""
+        return self.reason is not None
+
+    def step(self) -> Round | None:
+        """Make the next round; ``None`` when the run is over, also when this round broke (``reason`` "fault").
+
+        A round that breaks emits nothing: the base is cut back to where the round began, and an event says what broke.
+        """
+        if self.done:
+            return None
+        try:
+            round_ = self._round()
+        except EngineFault as fault:
+            self._say("fault", "fault", f"round {self.rounds}: {fault}")
+            self.reason = "fault"
+            self._cut_back()
+            return None
+        self.rounds += 1
+        if self._stop.intersection(round_.emitted or ()):
+            self.reason = "stop"
+        elif len(self.emitted) >= self.options.max_tokens:
+            self.reason = "max_tokens"
+        return round_
+
+    def rewind(self, kept: Sequence[Round]) -> None:
+        """Go back to the state after ``kept``, the first rounds of this run, and go on from there."""
+        emitted = [token for round_ in kept for token in round_.emitted or ()]
+        self.pos = self.start + len(emitted)
+        self.base.rollback(self.pos)
+        if self.drafter is not None:
+            self.drafter.rollback(min(self.pos, self.drafter.consumed))
+            self._catch_up()
+        self.emitted = emitted
+        self.rounds = len(kept)
+        following = kept[-1].next if kept else self.first
+        assert following is not None
+        self.t1 = following
+        self.reason = None
+        self.fallback = SpecFallback(self.options.fallback_below, self.options.fallback_window)
+        for round_ in kept:
+            if round_.form != "plain" or round_.reason == "zero-draft":
+                self.fallback.record(round_.count)
+
+    def _round(self) -> Round:
+        began = self._clock()
+        phases = _Phases(self._clock)
+        limit = min(self.options.k, self.options.max_tokens - len(self.emitted) - 1)
+        draft, anchor, reason = Draft(), None, self._plain_reason(limit)
+        if reason is None:
+            assert self.drafter is not None
+            if self.drafter.needs_anchor_row:
+                anchor = _own(phases.time("step", lambda: self._step(self.t1)))
+            draft = phases.time("draft", lambda: self._draft(limit, anchor))
+            reason = None if draft.tokens else "zero-draft"
+        if reason is None:
+            rows = self._verify(draft, anchor, phases)
+        else:
+            rows = anchor or phases.time("step", lambda: self._step(self.t1))
+        decision = phases.time("accept", lambda: self._decide(draft, rows))
+        facts = row_facts(draft, rows.logits, decision.targets, self.sampler)
+        emitted = (self.t1, *draft.tokens[: decision.take])
+        pos = self.pos
+        phases.time("rollback", lambda: self._commit(emitted, rows))
+        self._record(reason, len(emitted))
+        round_ = Round(
+            index=self.rounds,
+            form=self.options.form if reason is None else "plain",
+            reason=reason,
+            pos=pos,
+            t1=self.t1,
+            limit=limit,
+            drafts=draft.tokens,
+            targets=decision.targets,
+            take=decision.take,
+            emitted=emitted,
+            cut=self._cut(reason, limit, decision),
+            next=decision.next,
+            consumed=self.base.consumed,
+            draft_p=draft.p if draft.tokens else None,
+            target_p=facts.target_p,
+            accept_p=facts.accept_p if draft.tokens else None,
+            gap=facts.gap,
+            u=decision.u,
+            nonfinite=facts.nonfinite or None,
+            width=rows.width,
+            top=_top(rows.logits, self._candidates),
+            draft_top=_top(draft.logits, self._candidates),
+            fallback=self.fallback.window() if self.options.fallback_below > 0 and self.drafter else None,
+            ms=phases.upto(began),
+            state=self._lengths(),
+        )
+        self.t1 = decision.next
+        return round_
+
+    def _plain_reason(self, limit: int) -> str | None:
+        if self.t1 in self._stop:
+            return "stop"
+        if self.fallback.off:
+            return "fallback"
+        if self.drafter is None:
+            return "no-drafter"
+        return "budget" if limit == 0 else None
+
+    def _draft(self, limit: int, anchor: Rows | None) -> Draft:
+        assert self.drafter is not None
+        draft = self.drafter.draft(self.t1, limit, self.sampler.propose, self.options.tau, anchor)
+        if len(draft.tokens) > limit:
+            raise EngineFault(f"the drafter proposed {len(draft.tokens)} tokens where {limit} were allowed")
+        for token in draft.tokens:
+            if not 0 <= token < self.base.vocab_size:
+                raise EngineFault(f"the drafter proposed token {token}, outside the base's {self.base.vocab_size}")
+        if self.options.tau > 0 and draft.confidence is not None:
+            for j, confidence in enumerate(draft.confidence):
+                if confidence < self.options.tau:
+                    return draft.cut(j)
+        return draft
+
+    def _step(self, token: int) -> Rows:
+        rows = self.base.step(token)
+        self.steps += 1
+        return self._checked(rows, 1)
+
+    def _verify(self, draft: Draft, anchor: Rows | None, phases: "_Phases") -> Rows:
+        count = len(draft.tokens)
+        self.batches += 1
+        if self.options.form == "one-pass":
+            rows = phases.time("verify", lambda: self.base.verify((self.t1, *draft.tokens)))
+            return self._checked(rows, count + 1)
+        first = anchor or _own(phases.time("step", lambda: self._step(self.t1)))
+        rows = self._checked(phases.time("verify", lambda: self.base.verify(draft.tokens)), count)
+        return _joined(first, rows)
+
+    def _checked(self, rows: Rows, count: int) -> Rows:
+        if rows.logits.shape != (count, self.base.vocab_size):
+            raise EngineFault(
+                f"the base gave logits of shape {rows.logits.shape} for a pass over {count} tokens, "
+                f"expected {(count, self.base.vocab_size)}"
+            )
+        return rows
+
+    def _decide(self, draft: Draft, rows: Rows) -> Decision:
+        return decide(draft, rows.logits, self.pos + 1, self.sampler, self._stop)
+
+    def _commit(self, emitted: tuple[int, ...], rows: Rows) -> None:
+        self.pos += len(emitted)
+        self.base.rollback(self.pos)
+        if self.drafter is not None:
+            self.drafter.commit(emitted, rows.kept(len(emitted)))
+        self.emitted += emitted
+
+    def _record(self, reason: str | None, count: int) -> None:
+        if reason not in (None, "zero-draft") or not self.fallback.record(count):
+            return
+        window = self.fallback.window()
+        self._say(
+            "info",
+            "fell-back",
+            f"mean {window.mean:.2f} tokens a round over the last {self.fallback.size} is below "
+            f"{self.fallback.below:g}: plain decode from here",
+        )
+
+    def _cut(self, reason: str | None, limit: int, decision: Decision) -> str | None:
+        if decision.stopped:
+            return "stop"
+        return "budget" if reason is None and limit < self.options.k else None
+
+    def _lengths(self) -> dict[str, object]:
+        lengths = dict(self.base.lengths())
+        if self.drafter is not None:
+            lengths["draft_len"] = self.drafter.consumed
+        return lengths
+
+    def _catch_up(self) -> None:
+        if self.drafter is not None and self.drafter.consumed < self.pos:
+            held = self.drafter.consumed
+            self.drafter.commit(self.base.tokens[held : self.pos], self.base.features(held, self.pos))
+
+    def _cut_back(self) -> None:
+        try:
+            self.base.rollback(self.pos)
+            if self.drafter is not None:
+                self.drafter.rollback(min(self.pos, self.drafter.consumed))
+        except EngineFault as fault:
+            self._say("warning", "rollback-failed", f"the state could not be cut back after the fault: {fault}")
+
+    def _say(self, level: str, code: str, message: str) -> None:
+        self.events.append(Event(round=self.rounds, level=level, code=code, message=message))
+
+
+def rounds(run_: Run) -> Iterator[Round]:
+    """The rounds of a run until it ends, made as they are asked for."""
+    while (round_ := run_.step()) is not None:
+        yield round_
+
+
+def run_from(base: Base, drafter: Drafter | None, pos: int, logits: Floats, options: Options) -> Result:
+    """Run to the end from a base that already ran its prompt. Raises ``Refused`` before anything runs."""
+    run_ = Run(base, drafter, pos, logits, options)
+    made = tuple(rounds(run_))
+    assert run_.reason is not None
+    return Result(
+        tuple(run_.emitted), made, run_.reason, run_.fallback.fell_back_at, run_.batches, run_.steps
+    )
+
+
+def run(
+    base: Base, drafter: Drafter | None, prompt: Sequence[int], options: Options, *, batched: bool = True
+) -> Result:
+    """Prefill ``prompt`` (in one batch or token by token) into an empty base, then ``run_from``."""
+    logits = prefill(base, prompt, batched=batched)
+    return run_from(base, drafter, len(prompt), logits, options)
+
+
+def prefill(base: Base, prompt: Sequence[int], *, batched: bool = True) -> Floats:
+    """Make an empty base consume ``prompt``; the row after its last token, ``[vocab]``, the caller's own.
+
+    Raises:
+        Refused: the prompt is empty, too long, or holds ids outside the vocabulary; or the base is not empty.
+    """
+    check_prompt(base, prompt)
+    if batched:
+        return np.array(base.prefill(prompt).logits[-1])
+    for token in prompt:
+        row = base.step(token).logits[-1]
+    return np.array(row)
+
+
+def check_prompt(base: Base, prompt: Sequence[int]) -> None:
+    """Refuse a prompt that the base cannot consume."""
+    if not prompt:
+        raise Refused("the prompt is empty: give at least one token")
+    if base.vocab_size < 1:
+        raise Refused("the base has no vocabulary")
+    for i, token in enumerate(prompt):
+        if not 0 <= token < base.vocab_size:
+            raise Refused(f"prompt token {i} is {token}, outside the base's vocabulary of {base.vocab_size}")
+    room = base.context_length
+    if room is not None and len(prompt) >= room:
+        raise Refused(f"the prompt has {len(prompt)} tokens, but the base holds {room}: shorten it")
+    if base.consumed:
+        raise Refused(f"the base already holds {base.consumed} positions: roll it back before a prefill")
+
+
+class _Phases:
+    """Milliseconds by phase, added up over a round."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._ms: dict[str, float] = {}
+
+    def time(self, phase: str, work: Callable[[], T]) -> T:
+        began = self._clock()
+        result = work()
+        self._ms[phase] = self._ms.get(phase, 0.0) + (self._clock() - began) * 1000
+        return result
+
+    def upto(self, began: float) -> dict[str, float]:
+        """The phases with ``other``, so that they add up to the time since ``began``."""
+        wall = (self._clock() - began) * 1000
+        return {**self._ms, "other": max(0.0, wall - sum(self._ms.values()))}
+
+
+def _check_start(base: Base, drafter: Drafter | None, pos: int, logits: Floats, options: Options) -> None:
+    vocab = base.vocab_size
+    if vocab < 1:
+        raise Refused("the base has no vocabulary")
+    if pos == 0:
+        raise Refused("pos is 0: the base must hold a prompt of at least one token")
+    if pos != base.consumed:
+        raise Refused(f"pos is {pos}, but the base holds {base.consumed} positions")
+    if logits.shape != (vocab,):
+        raise Refused(f"logits have shape {logits.shape}, expected {(vocab,)}")
+    if not finite_rows(logits[None])[0]:
+        raise Refused(f"the logits at position {pos - 1} hold no finite choice: NaN or infinity came out of the prefill")
+    room = base.context_length
+    if room is not None and pos + options.max_tokens > room:
+        raise Refused(
+            f"{pos} positions and max_tokens {options.max_tokens} do not fit the base's context of {room}: "
+            f"ask for at most {room - pos}"
+        )
+    if drafter is None:
+        return
+    if drafter.vocab_size is not None and drafter.vocab_size != vocab:
+        raise Refused(f"the drafter's vocabulary is {drafter.vocab_size}, the base's {vocab}: they must be the same")
+    if drafter.consumed > pos:
+        raise Refused(f"the drafter holds {drafter.consumed} positions, the base {pos}")
+    offered = base.features(0, 1)
+    for name in sorted(drafter.needs):
+        if getattr(offered, name) is None:
+            raise Refused(f"drafter {drafter.info.kind} reads the base's {name}, but this base does not give them")
+    if drafter.needs_anchor_row and options.form != "two-pass":
+        raise Refused(f"drafter {drafter.info.kind} drafts from the base's row of t1: it needs the two-pass form")
+
+
+def _own(rows: Rows) -> Rows:
+    """A copy that outlives the base's next call."""
+    return Rows(
+        rows.logits.copy(),
+        None if rows.hidden is None else rows.hidden.copy(),
+        None if rows.taps is None else rows.taps.copy(),
+        rows.width,
+    )
+
+
+def _joined(first: Rows, rest: Rows) -> Rows:
+    return Rows(
+        np.concatenate([first.logits, rest.logits]),
+        None if first.hidden is None or rest.hidden is None else np.concatenate([first.hidden, rest.hidden]),
+        None if first.taps is None or rest.taps is None else np.concatenate([first.taps, rest.taps]),
+        rest.width,
+    )
+
+
+def _top(logits: Floats | None, count: int) -> Candidates | None:
+    if logits is None or not count:
+        return None
+    order = np.argsort(-logits, axis=1, kind="stable")[:, :count]
+    return tuple(
+        tuple((int(token), float(row[token])) for token in best) for row, best in zip(logits, order, strict=True)
+    )

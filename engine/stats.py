@@ -1,0 +1,159 @@
+"""What a run amounts to: counts, and the rates made of them, each under its own name.
+
+Formulas are those of the metrics table in the README: d drafted, v in the batch, a accepted, n emitted of a round;
+e = min(v, a + 1) drafts were judged. Sums run over drafted rounds unless they say "all".
+"""
+
+import statistics
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from engine.records import End, Prefill, Round
+
+PHASES = ("draft", "step", "verify", "accept", "rollback", "other")
+_COST = ("draft", "verify", "step", "accept", "rollback")
+MINIMUM_SAMPLES = 5
+
+
+class ByPosition(NamedTuple):
+    """Acceptance at draft position 1, 2, ...: of all drafted rounds, of those that drafted so far, of those judged."""
+
+    unconditional: tuple[float, ...]
+    drafted_only: tuple[float, ...]
+    conditional: tuple[float | None, ...]
+
+
+class Stats:
+    """Counts over rounds, taken in one at a time; every rate is computed from them when asked for."""
+
+    def __init__(self) -> None:
+        self.rounds = self.plain_rounds = self.drafted = self.verified = self.accepted = self.judged = 0
+        self.emitted = self.emitted_drafted = self.batches = self.steps = 0
+        self.ms: dict[str, list[float]] = defaultdict(list)
+        self.plain_steps: list[float] = []
+        self._costs: list[float] = []
+        self._reached: Counter[int] = Counter()
+        self._offered: Counter[int] = Counter()
+        self._judged_at: Counter[int] = Counter()
+
+    @classmethod
+    def of(cls, rounds: Iterable[Round]) -> "Stats":
+        stats = cls()
+        for round_ in rounds:
+            stats.add(round_)
+        return stats
+
+    def add(self, round_: Round) -> None:
+        """Take in one more round."""
+        self.emitted += round_.count
+        ms = round_.ms or {}
+        for phase, value in ms.items():
+            self.ms[phase].append(value)
+        if round_.drafted == 0:
+            self.plain_rounds += 1
+            self.steps += 1
+            if "step" in ms and round_.reason != "zero-draft":
+                self.plain_steps.append(ms["step"])
+            return
+        self.rounds += 1
+        self.batches += 1
+        self.steps += round_.form == "two-pass"
+        self.drafted += round_.drafted
+        self.verified += round_.in_batch
+        self.accepted += round_.take
+        self.emitted_drafted += round_.count
+        judged = min(round_.in_batch, round_.take + (round_.cut != "stop"))
+        self.judged += judged
+        for i in range(1, round_.drafted + 1):
+            self._offered[i] += 1
+            self._reached[i] += round_.take >= i
+            self._judged_at[i] += judged >= i
+        if ms:
+            self._costs.append(sum(ms.get(phase, 0.0) for phase in _COST))
+
+    @property
+    def tokens_per_round(self) -> float | None:
+        """Mean tokens of a drafted round."""
+        return _ratio(self.emitted_drafted, self.rounds)
+
+    @property
+    def by_position(self) -> ByPosition:
+        """Acceptance by draft position."""
+        depth = range(1, max(self._offered, default=0) + 1)
+        return ByPosition(
+            tuple(self._reached[i] / self.rounds for i in depth),
+            tuple(self._reached[i] / self._offered[i] for i in depth),
+            tuple(_ratio(self._reached[i], self._judged_at[i]) for i in depth),
+        )
+
+    def plain_ms(self, measured: float | None = None) -> float | None:
+        """The cost of a plain step: the median of the run's own if it has five, else ``measured``, else what there is."""
+        if len(self.plain_steps) >= MINIMUM_SAMPLES or (self.plain_steps and measured is None):
+            return statistics.median(self.plain_steps)
+        return measured
+
+    def round_ms(self) -> float | None:
+        """The median cost of a drafted round."""
+        return statistics.median(self._costs) if self._costs else None
+
+    def break_even(self, plain_ms: float | None = None) -> float | None:
+        """The tokens a round that pay for a drafted round: its median cost over that of a plain step."""
+        plain, cost = self.plain_ms(plain_ms), self.round_ms()
+        return cost / plain if plain and cost is not None else None
+
+    def speedup(self, plain_ms: float | None = None) -> float | None:
+        """Mean tokens a round over the break-even."""
+        even, mean = self.break_even(plain_ms), self.tokens_per_round
+        return mean / even if even and mean is not None else None
+
+    def as_map(
+        self,
+        prefill: Prefill | None = None,
+        end: End | None = None,
+        detail: str = "full",
+        tokens: Iterable[int] | None = None,
+    ) -> dict[str, Any]:
+        """All figures under their public names; unknown is ``None``."""
+        measured = (end.plain_ms if end else None) or (prefill.plain_ms if prefill else None)
+        position = self.by_position
+        wall = sum(map(sum, self.ms.values()))
+        return {
+            "rounds": self.rounds,
+            "plain_rounds": self.plain_rounds,
+            "drafted": self.drafted,
+            "verified": self.verified,
+            "accepted": self.accepted,
+            "emitted": self.emitted,
+            "batches": self.batches,
+            "steps": self.steps,
+            "draft_acceptance_rate": _ratio(self.accepted, self.drafted),
+            "evaluated_acceptance_rate": _ratio(self.accepted, self.judged),
+            "draft_share": _ratio(self.accepted, self.emitted),
+            "tokens_per_round": self.tokens_per_round,
+            "tokens_per_base_pass": _ratio(self.emitted, self.batches + self.steps),
+            "per_position": position._asdict(),
+            "fell_back_at": end.fell_back_at if end else None,
+            "reason": end.reason if end else None,
+            "ms": {
+                phase: {"total": sum(values), "median": statistics.median(values)}
+                for phase, values in self.ms.items()
+            },
+            "plain_ms": self.plain_ms(measured),
+            "ttft_ms": prefill.ms if prefill else None,
+            "tokens_per_second": self.emitted / wall * 1000 if wall else None,
+            "break_even": self.break_even(measured),
+            "speedup": self.speedup(measured),
+            "repeated_8grams": None if tokens is None else repeated_ngrams(list(tokens)),
+            "detail": detail,
+        }
+
+
+def repeated_ngrams(tokens: list[int], size: int = 8) -> float | None:
+    """The share of n-grams that occurred earlier in the text; ``None`` for a text shorter than one."""
+    grams = [tuple(tokens[i : i + size]) for i in range(len(tokens) - size + 1)]
+    return 1 - len(set(grams)) / len(grams) if grams else None
+
+
+def _ratio(part: float, whole: float) -> float | None:
+    return part / whole if whole else None
