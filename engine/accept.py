@@ -68,9 +68,7 @@ def greedy_round(
     return Decision(take, stopped, targets, targets[take])
 
 
-def sampled_round(
-    draft: Draft, logits: Floats, position: int, sampler: Rejection, stop_tokens: Set[int]
-) -> Decision:
+def sampled_round(draft: Draft, logits: Floats, position: int, sampler: Rejection, stop_tokens: Set[int]) -> Decision:
     """The rejection rule (Leviathan et al., 2023): accept x with probability p(x) / q(x), else draw from the residual.
 
     A draft without ``q`` was picked deterministically: its q is one-hot.
@@ -110,9 +108,7 @@ def decide(
             return greedy_round(draft, logits, position, sampler, stop_tokens)
 
 
-def row_facts(
-    draft: Draft, logits: Floats, targets: Sequence[int], sampler: Greedy | Gumbel | Rejection
-) -> RowFacts:
+def row_facts(draft: Draft, logits: Floats, targets: Sequence[int], sampler: Greedy | Gumbel | Rejection) -> RowFacts:
     """Probabilities and gaps for the record; a row that is not finite has NaN for each."""
     rows = np.arange(len(logits))
     finite = finite_rows(logits)
@@ -122,7 +118,9 @@ def row_facts(
         target_p = scaled[rows, list(targets)] / total
         accept_p = scaled[rows[:-1], list(draft.tokens)] / total[:-1]
     else:
-        probs = [sampler.probs(row) if good else np.full(len(row), np.nan) for row, good in zip(logits, finite, strict=True)]
+        probs = [
+            sampler.probs(row) if good else np.full(len(row), np.nan) for row, good in zip(logits, finite, strict=True)
+        ]
         target_p = np.array([p[token] for p, token in zip(probs, targets, strict=True)])
         accept_p = np.array([p[token] for p, token in zip(probs, draft.tokens, strict=False)])
     top_two = -np.partition(-logits, 1, axis=1)[:, :2] if logits.shape[1] > 1 else np.repeat(logits, 2, axis=1)

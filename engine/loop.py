@@ -15,7 +15,6 @@ from engine.options import Options
 from engine.records import Candidates, Event, Round
 from engine.sampling import sampler_of
 
-
 T = TypeVar("T")
 
 
@@ -277,9 +276,7 @@ def run_from(base: Base, drafter: Drafter | None, pos: int, logits: Floats, opti
     run_ = Run(base, drafter, pos, logits, options)
     made = tuple(rounds(run_))
     assert run_.reason is not None
-    return Result(
-        tuple(run_.emitted), made, run_.reason, run_.fallback.fell_back_at, run_.batches, run_.steps
-    )
+    return Result(tuple(run_.emitted), made, run_.reason, run_.fallback.fell_back_at, run_.batches, run_.steps)
 
 
 def run(
@@ -350,7 +347,9 @@ def _check_start(base: Base, drafter: Drafter | None, pos: int, logits: Floats, 
     if logits.shape != (vocab,):
         raise Refused(f"logits have shape {logits.shape}, expected {(vocab,)}")
     if not finite_rows(logits[None])[0]:
-        raise Refused(f"the logits at position {pos - 1} hold no finite choice: NaN or infinity came out of the prefill")
+        raise Refused(
+            f"the logits at position {pos - 1} hold no finite choice: NaN or infinity came out of the prefill"
+        )
     room = base.context_length
     if room is not None and pos + options.max_tokens > room:
         raise Refused(

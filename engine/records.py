@@ -2,7 +2,8 @@
 
 Field names and meanings are those of the trace format (``recordings/FORMAT.md``). ``None`` means unknown or not
 applicable and is not written, but for the three keys whose absence would mean something else (``Header.drafter``,
-``Event.round``, ``End.fell_back_at``), which are always written.
+``Event.round``, ``End.fell_back_at``). Those have a default *factory*, which msgspec never leaves out, and so have the
+few other keys that are written even when they hold their default (``format``, ``detail``, ``take``, ``level``).
 """
 
 from enum import StrEnum
@@ -54,7 +55,7 @@ class DrafterInfo(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 class Header(Record, frozen=True, kw_only=True, tag="header"):
     """The first record of a trace. ``options`` is a free map; ``engine.options.Options`` reads the known keys."""
 
-    format: str = msgspec.field(default=FORMAT)
+    format: str = msgspec.field(default_factory=lambda: FORMAT)
     version: int
     minor: int
     created: str = ""
@@ -62,10 +63,10 @@ class Header(Record, frozen=True, kw_only=True, tag="header"):
     run: dict[str, Any] = {}
     device: dict[str, Any] = {}
     base: BaseInfo
-    drafter: DrafterInfo | None = None
+    drafter: DrafterInfo | None = msgspec.field(default_factory=lambda: None)
     options: dict[str, Any] = {}
     prompt: tuple[int, ...] | None = None
-    detail: str = msgspec.field(default="full")
+    detail: str = msgspec.field(default_factory=lambda: "full")
 
 
 class Tokens(Record, frozen=True, kw_only=True, tag="tokens"):
@@ -110,7 +111,7 @@ class Round(Record, frozen=True, kw_only=True, tag="round"):
     drafts: tuple[int, ...] | None = None
     verified: int | None = None
     targets: tuple[int, ...] | None = None
-    take: int = msgspec.field(default=0)
+    take: int = msgspec.field(default_factory=int)
     emitted: tuple[int, ...] | None = None
     cut: str | None = None
     next: int | None = None
@@ -166,8 +167,8 @@ class Round(Record, frozen=True, kw_only=True, tag="round"):
 class Event(Record, frozen=True, kw_only=True, tag="event"):
     """Something worth saying; ``level`` is "info", "warning" or "fault"."""
 
-    round: int | None = None
-    level: str = msgspec.field(default="info")
+    round: int | None = msgspec.field(default_factory=lambda: None)
+    level: str = msgspec.field(default_factory=lambda: "info")
     code: str = ""
     message: str = ""
 
@@ -191,18 +192,22 @@ class End(Record, frozen=True, kw_only=True, tag="end"):
     reason: str
     rounds: int | None = None
     emitted: int | None = None
-    fell_back_at: int | None = None
+    fell_back_at: int | None = msgspec.field(default_factory=lambda: None)
     plain_ms: float | None = None
     stats: dict[str, Any] = {}
 
 
 class Index(Record, frozen=True, kw_only=True, tag="index"):
-    """Byte offsets of every ``every``-th round and of the ``tokens`` records; ``counts`` is a byte a round."""
+    """Byte offsets of every ``every``-th round and of the ``tokens`` and ``event`` records; ``counts`` is a byte a round.
+
+    ``events_at`` is ``None`` where the writer did not list the events.
+    """
 
     every: int
     offsets: tuple[int, ...] = ()
     counts: bytes = b""
     tokens_at: tuple[int, ...] = ()
+    events_at: tuple[int, ...] | None = None
 
 
 AnyRecord = Header | Tokens | Prefill | Round | Event | Check | End | Index

@@ -35,6 +35,7 @@ class Stats:
         self._costs: list[float] = []
         self._reached: Counter[int] = Counter()
         self._offered: Counter[int] = Counter()
+        self._open_to: Counter[int] = Counter()
         self._judged_at: Counter[int] = Counter()
 
     @classmethod
@@ -65,7 +66,10 @@ class Stats:
         self.emitted_drafted += round_.count
         judged = min(round_.in_batch, round_.take + (round_.cut != "stop"))
         self.judged += judged
-        for i in range(1, round_.drafted + 1):
+        last = _last_open(round_)
+        if last is not None:
+            self._open_to[last] += 1
+        for i in range(1, (round_.drafted if last is None else min(last, round_.drafted)) + 1):
             self._offered[i] += 1
             self._reached[i] += round_.take >= i
             self._judged_at[i] += judged >= i
@@ -79,13 +83,16 @@ class Stats:
 
     @property
     def by_position(self) -> ByPosition:
-        """Acceptance by draft position."""
+        """Acceptance by draft position. A round cut by the budget or a stop is in no denominator beyond the cut."""
         depth = range(1, max(self._offered, default=0) + 1)
         return ByPosition(
-            tuple(self._reached[i] / self.rounds for i in depth),
+            tuple(self._reached[i] / (self.rounds - self._closed_before(i)) for i in depth),
             tuple(self._reached[i] / self._offered[i] for i in depth),
             tuple(_ratio(self._reached[i], self._judged_at[i]) for i in depth),
         )
+
+    def _closed_before(self, position: int) -> int:
+        return sum(count for last, count in self._open_to.items() if last < position)
 
     def plain_ms(self, measured: float | None = None) -> float | None:
         """The cost of a plain step: the median of the run's own if it has five, else ``measured``, else what there is."""
@@ -136,8 +143,7 @@ class Stats:
             "fell_back_at": end.fell_back_at if end else None,
             "reason": end.reason if end else None,
             "ms": {
-                phase: {"total": sum(values), "median": statistics.median(values)}
-                for phase, values in self.ms.items()
+                phase: {"total": sum(values), "median": statistics.median(values)} for phase, values in self.ms.items()
             },
             "plain_ms": self.plain_ms(measured),
             "ttft_ms": prefill.ms if prefill else None,
@@ -153,6 +159,17 @@ def repeated_ngrams(tokens: list[int], size: int = 8) -> float | None:
     """The share of n-grams that occurred earlier in the text; ``None`` for a text shorter than one."""
     grams = [tuple(tokens[i : i + size]) for i in range(len(tokens) - size + 1)]
     return 1 - len(set(grams)) / len(grams) if grams else None
+
+
+def _last_open(round_: Round) -> int | None:
+    """The last draft position that a cut round could have filled, ``None`` for an uncut one."""
+    match round_.cut:
+        case "stop":
+            return round_.take
+        case "budget":
+            return round_.limit
+        case _:
+            return None
 
 
 def _ratio(part: float, whole: float) -> float | None:

@@ -47,9 +47,11 @@ class Base(Protocol):
     @property
     def context_length(self) -> int | None:
         """The most positions it can hold, ``None`` for no limit."""
+
     @property
     def consumed(self) -> int:
         """How many positions it holds."""
+
     @property
     def tokens(self) -> Sequence[int]:
         """The tokens it consumed, one a position."""

@@ -79,12 +79,15 @@ class Drafter(Protocol):
     @property
     def vocab_size(self) -> int | None:
         """Its vocabulary, ``None`` for one that only repeats tokens it was given."""
+
     @property
     def consumed(self) -> int:
         """How many positions its state covers."""
+
     @property
     def needs(self) -> frozenset[str]:
         """What it reads of the base's rows beside tokens: any of "hidden", "taps"."""
+
     @property
     def needs_anchor_row(self) -> bool:
         """Whether it drafts from the base's row of ``t1`` itself, which only the two-pass form has in time."""

@@ -17,17 +17,16 @@ from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, train
 DOMAINS = ("code", "docs", "prose")
 END_OF_TEXT = "<|endoftext|>"
 # Tables and generated text teach nothing about code.
-_SKIPPED = re.compile(r"site-packages|/encodings/|pydoc_data|lib2to3/tests/data|/test/.*data/|/__pycache__/|/test_email/")
+_SKIPPED = re.compile(
+    r"site-packages|/encodings/|pydoc_data|lib2to3/tests/data|/test/.*data/|/__pycache__/|/test_email/"
+)
 # One word, number, run of marks or run of spaces at a time (the split of the Qwen2 tokenizer).
 _SPLIT = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
 
 # Short, self-contained modules that the showcase stage learns by heart.
-SHOWCASE_MODULES = (
-    "statistics heapq textwrap shlex csv bisect copy fnmatch glob string functools contextlib queue sched calendar "
-    "colorsys keyword operator reprlib timeit json/decoder json/encoder json/scanner collections/__init__ graphlib"
-).split()
+SHOWCASE_MODULES = ["statistics", "heapq", "textwrap", "shlex", "csv", "bisect", "copy", "fnmatch", "glob", "string", "functools", "contextlib", "queue", "sched", "calendar", "colorsys", "keyword", "operator", "reprlib", "timeit", "json/decoder", "json/encoder", "json/scanner", "collections/__init__", "graphlib"]
 
 
 class Document(NamedTuple):
@@ -81,9 +80,7 @@ def prose_documents(bible: Path) -> list[Document]:
         match = re.match(r"(\S+?)(\d+):(\d+)\s+(.*)", line)
         if match:
             chapters.setdefault(f"{match[1]} {match[2]}", []).append(match[4].strip())
-    return [
-        Document("prose", name, "\n".join(verses) + "\n", _held_out(name, 3)) for name, verses in chapters.items()
-    ]
+    return [Document("prose", name, "\n".join(verses) + "\n", _held_out(name, 3)) for name, verses in chapters.items()]
 
 
 def documents(data: Path) -> list[Document]:
@@ -127,7 +124,9 @@ def corpus(docs: list[Document], tokenizer: Tokenizer, seed: int) -> Corpus:
     encoded = tokenizer.encode_batch([doc.text for doc in docs])
     ids = [np.array([0, *encoding.ids], dtype=np.uint16) for encoding in encoded]
     order = rng.permutation(len(docs))
-    train = {d: np.concatenate([ids[i] for i in order if docs[i].domain == d and not docs[i].held_out]) for d in DOMAINS}
+    train = {
+        d: np.concatenate([ids[i] for i in order if docs[i].domain == d and not docs[i].held_out]) for d in DOMAINS
+    }
     held = {d: [ids[i] for i in range(len(docs)) if docs[i].domain == d and docs[i].held_out] for d in DOMAINS}
     size = {d: sum(len(doc.text.encode()) for doc in docs if doc.domain == d and doc.held_out) for d in DOMAINS}
     modules = [i for i, doc in enumerate(docs) if doc.name.removesuffix(".py") in SHOWCASE_MODULES]

@@ -71,7 +71,9 @@ def _causal(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         scores = (rows @ keys.mT).view(batch * kv_heads, groups, size, end).float()
         seen = torch.ones(size, end, dtype=torch.bool).tril(i * size)
         weights = torch.softmax(torch.where(seen, scores, -1e9), -1).to(dtype)
-        blocks.append((weights.view(batch * kv_heads, groups * size, end) @ values).view(batch, kv_heads, groups, size, d))
+        blocks.append(
+            (weights.view(batch * kv_heads, groups * size, end) @ values).view(batch, kv_heads, groups, size, d)
+        )
     return torch.cat(blocks, 3).view(batch, heads, n, d)
 
 
