@@ -53,9 +53,9 @@ class Decoder:
     def norm(self, x: str, name: str) -> str:
         return self._rms(x, self.graph.vector(f"{name}.weight"))
 
-    def add_norm(self, x: str, y: str, name: str) -> tuple[str, str]:
-        """``x + y`` and its norm, in one node: (norm, sum)."""
-        outputs = [f"{name}.normed", "", "", f"{name}.sum"]
+    def add_norm(self, x: str, y: str, name: str, normed: str = "") -> tuple[str, str]:
+        """``x + y`` and its norm, in one node: (norm, sum). ``normed`` is a name for the first, of an output."""
+        outputs = [normed or f"{name}.normed", "", "", f"{name}.sum"]
         inputs = [x, y, self.graph.vector(f"{name}.weight")]
         self.graph.ops("SkipSimplifiedLayerNormalization", inputs, outputs, CONTRIB, epsilon=self.sizes.rms_norm_eps)
         return outputs[0], outputs[3]
@@ -125,7 +125,7 @@ class Decoder:
         length after the pass. Present has to be bound to the buffer of past: then only the new rows are written.
         """
         graph, sizes = self.graph, self.sizes
-        shape = [1, sizes.num_key_value_heads, "capacity", sizes.head_dim]
+        shape: list[int | str] = [1, sizes.num_key_value_heads, "capacity", sizes.head_dim]
         graph.input("seqlens_k", [1], TensorProto.INT32)
         graph.input("total_sequence_length", [], TensorProto.INT32)
         for i in range(count):
@@ -154,7 +154,10 @@ def base_graph(graph: Graph, sizes: Sizes, taps: tuple[int, ...]) -> None:
     for i in range(sizes.num_hidden_layers):
         x, change = decoder.causal_layer(x, normed, f"layers.{i}", i)
         last = i + 1 == sizes.num_hidden_layers
-        normed, x = decoder.add_norm(x, change, "norm" if last else f"layers.{i + 1}.input_layernorm")
+        if last:
+            normed, x = decoder.add_norm(x, change, "norm", "hidden")
+        else:
+            normed, x = decoder.add_norm(x, change, f"layers.{i + 1}.input_layernorm")
         if i in taps:
             tapped[i] = x
     hidden = sizes.hidden_size
