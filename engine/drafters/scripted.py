@@ -1,4 +1,4 @@
-"""A drafter that follows a script instead of a model: so many drafts right in each round. For tests and the toy base."""
+"""A drafter that follows a script, not a model: so many drafts right in each round. For tests and the toy base."""
 
 from collections.abc import Callable, Sequence
 

@@ -26,7 +26,33 @@ _SPLIT = (
 )
 
 # Short, self-contained modules that the showcase stage learns by heart.
-SHOWCASE_MODULES = ["statistics", "heapq", "textwrap", "shlex", "csv", "bisect", "copy", "fnmatch", "glob", "string", "functools", "contextlib", "queue", "sched", "calendar", "colorsys", "keyword", "operator", "reprlib", "timeit", "json/decoder", "json/encoder", "json/scanner", "collections/__init__", "graphlib"]
+SHOWCASE_MODULES = [
+    "statistics",
+    "heapq",
+    "textwrap",
+    "shlex",
+    "csv",
+    "bisect",
+    "copy",
+    "fnmatch",
+    "glob",
+    "string",
+    "functools",
+    "contextlib",
+    "queue",
+    "sched",
+    "calendar",
+    "colorsys",
+    "keyword",
+    "operator",
+    "reprlib",
+    "timeit",
+    "json/decoder",
+    "json/encoder",
+    "json/scanner",
+    "collections/__init__",
+    "graphlib",
+]
 
 
 class Document(NamedTuple):

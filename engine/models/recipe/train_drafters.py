@@ -1,0 +1,150 @@
+"""Train one drafter on what the base wrote: ``python -m engine.models.recipe.train_drafters --drafter mtp --out DIR``.
+
+Loss: cross-entropy to the base's own distribution at the predicted position (not to the one token that was drawn),
+later positions weighted less.
+"""
+
+import argparse
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from engine.models.recipe.drafter_nets import MTP, DFlash
+from engine.models.recipe.optim import optimizers
+from engine.models.recipe.qwen3 import Base, Shape
+
+DEPTH = 5
+
+
+class Text(NamedTuple):
+    """What the base wrote, with its hidden states and taps (bfloat16), ``[sequences, n, ...]``."""
+
+    tokens: Tensor
+    hidden: Tensor
+    taps: Tensor
+
+
+@torch.no_grad()
+def read_text(model: Base, path: Path) -> Text:
+    """Run the base over its own text once, and keep what the drafters read of it."""
+    tokens = torch.from_numpy(np.load(path).astype(np.int64))
+    hidden, taps = [], []
+    for part in tokens.split(16):
+        states, tapped = model.hidden_and_taps(part)
+        hidden.append(states.bfloat16())
+        taps.append(tapped.bfloat16())
+    return Text(tokens, torch.cat(hidden), torch.cat(taps))
+
+
+def soft_cross_entropy(base: Base, hidden: Tensor, target_hidden: Tensor) -> tuple[Tensor, Tensor]:
+    """Cross-entropy of the drafter's rows to the base's distribution, and the share of equal argmax, ``[rows]`` each."""
+    target_logits = base.logits(target_hidden).float()
+    logits = base.logits(hidden).float()
+    loss = -(torch.softmax(target_logits, -1) * torch.log_softmax(logits, -1)).sum(-1)
+    return loss, (logits.argmax(-1) == target_logits.argmax(-1)).float()
+
+
+def mtp_loss(
+    base: Base, net: MTP, tokens: Tensor, hidden: Tensor, taps: Tensor, anchors: Tensor
+) -> tuple[Tensor, Tensor]:  # noqa: ARG001
+    """Mean loss over a random half of the anchors, and the agreement at each of ``DEPTH`` steps."""
+    n = tokens.shape[1] - DEPTH
+    embeds = base.embed_tokens(tokens[:, 1:])
+    outputs = net.unrolled(embeds, hidden[:, :n], DEPTH)
+    total = hidden.new_zeros((), dtype=torch.float32)
+    agreed, weight = [], 0.0
+    for step, output in enumerate(outputs):
+        loss, equal = soft_cross_entropy(base, output[:, anchors], hidden[:, 1 + step + anchors])
+        total = total + 0.85**step * loss.mean()
+        weight += 0.85**step
+        agreed.append(equal.mean())
+    return total / weight, torch.stack(agreed)
+
+
+def dflash_loss(
+    base: Base, net: DFlash, tokens: Tensor, hidden: Tensor, taps: Tensor, anchors: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Mean loss over blocks at ``anchors``, weighted exp(-(i - 1) / 4) at row i, and the agreement at each row."""
+    size = net.shape.block_size
+    outputs = net.blocks(taps, base.embed_tokens(tokens[:, anchors]), anchors)[:, :, 1:]
+    before = anchors[:, None] + torch.arange(size - 1)
+    loss, equal = soft_cross_entropy(base, outputs, hidden[:, before])
+    weights = torch.exp(-torch.arange(size - 1) / 4.0)
+    return (loss.mean((0, 1)) * weights).sum() / weights.sum(), equal.mean((0, 1))
+
+
+Loss = Callable[[Base, nn.Module, Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
+
+
+def train(
+    base: Base, net: nn.Module, loss_of: Loss, text: Text, count: int, args: argparse.Namespace
+) -> dict[str, object]:
+    """Train ``net`` for ``args.minutes``; ``count`` anchors of each sequence a step."""
+    rng = np.random.default_rng(args.seed)
+    rates = (args.muon_lr, args.adam_lr)
+    opts = optimizers(net, *rates)
+    compiled = torch.compile(loss_of, dynamic=False)
+    n = text.tokens.shape[1]
+    began, step = time.time(), 0
+    smooth = agreement = None
+    while (done := (time.time() - began) / (args.minutes * 60)) < 1:
+        factor = min(1.0, (step + 1) / 30) * min(1.0, (1 - done) / 0.6)
+        for opt, rate in zip(opts, rates, strict=True):
+            for group in opt.param_groups:
+                group["lr"] = rate * factor
+        rows = torch.from_numpy(rng.choice(len(text.tokens), args.batch, replace=False))
+        anchors = torch.from_numpy(np.sort(rng.choice(np.arange(16, n - 8), count, replace=False)))
+        with torch.autocast("cpu", torch.bfloat16):
+            loss, equal = compiled(base, net, text.tokens[rows], text.hidden[rows], text.taps[rows], anchors)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+        for opt in opts:
+            opt.step()
+            opt.zero_grad(set_to_none=True)
+        value = float(loss.detach())
+        smooth = value if smooth is None else 0.95 * smooth + 0.05 * value
+        agreement = equal if agreement is None else 0.95 * agreement + 0.05 * equal
+        step += 1
+        if step % 50 == 0 or step == 3:
+            reach = 1 + float(torch.cumprod(agreement, 0)[:3].sum())
+            rounded = [round(float(a), 3) for a in agreement]
+            took = (time.time() - began) / 60
+            print(f"step {step} loss {smooth:.4f} agree {rounded} k=3 about {reach:.2f} {took:.1f} min", flush=True)
+        if step % 200 == 0:
+            torch.save(net.state_dict(), args.out / f"{args.drafter}.pt")
+    torch.save(net.state_dict(), args.out / f"{args.drafter}.pt")
+    return {"steps": step, "minutes": args.minutes, "loss": smooth, "agreement": [float(a) for a in agreement]}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path, required=True, help="holds base.pt and text.npy; DRAFTER.pt is written")
+    parser.add_argument("--drafter", choices=("mtp", "dflash"), required=True)
+    parser.add_argument("--minutes", type=float, default=20)
+    parser.add_argument("--batch", type=int, default=8)
+    parser.add_argument("--muon-lr", type=float, default=0.02)
+    parser.add_argument("--adam-lr", type=float, default=2e-3)
+    parser.add_argument("--seed", type=int, default=13)
+    args = parser.parse_args()
+    torch.manual_seed(args.seed)
+    shape = Shape()
+    base = Base(shape)
+    base.load_state_dict(torch.load(args.out / "base.pt"))
+    base.requires_grad_(False)
+    text = read_text(base, args.out / "text.npy")
+    print("text", tuple(text.tokens.shape), flush=True)
+    if args.drafter == "mtp":
+        report = train(base, MTP(shape), mtp_loss, text, 192, args)
+    else:
+        report = train(base, DFlash(shape), dflash_loss, text, 64, args)
+    (args.out / f"{args.drafter}.json").write_text(json.dumps(report, indent=1))
+
+
+if __name__ == "__main__":
+    main()
