@@ -198,7 +198,7 @@ class End(Record, frozen=True, kw_only=True, tag="end"):
 
 
 class Index(Record, frozen=True, kw_only=True, tag="index"):
-    """Byte offsets of every ``every``-th round and of the ``tokens`` and ``event`` records; ``counts`` is a byte a round.
+    """Byte offsets of every ``every``-th round and of ``tokens`` and ``event`` records; ``counts`` is a byte a round.
 
     ``events_at`` is ``None`` where the writer did not list the events.
     """

@@ -95,7 +95,7 @@ class Stats:
         return sum(count for last, count in self._open_to.items() if last < position)
 
     def plain_ms(self, measured: float | None = None) -> float | None:
-        """The cost of a plain step: the median of the run's own if it has five, else ``measured``, else what there is."""
+        """The cost of a plain step: the median of the run's own if it has five, else ``measured``, else any."""
         if len(self.plain_steps) >= MINIMUM_SAMPLES or (self.plain_steps and measured is None):
             return statistics.median(self.plain_steps)
         return measured

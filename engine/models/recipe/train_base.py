@@ -24,8 +24,8 @@ def batch(
     rows = []
     for domain, count in shares.items():
         stream = streams[domain]
-        for start in rng.integers(0, len(stream) - length - 1, count):
-            rows.append(stream[start : start + length + 1].astype(np.int64))
+        starts = rng.integers(0, len(stream) - length - 1, count)
+        rows += [stream[start : start + length + 1].astype(np.int64) for start in starts]
     return torch.from_numpy(np.stack(rows))
 
 

@@ -43,7 +43,7 @@ def read_text(model: Base, path: Path) -> Text:
 
 
 def soft_cross_entropy(base: Base, hidden: Tensor, target_hidden: Tensor) -> tuple[Tensor, Tensor]:
-    """Cross-entropy of the drafter's rows to the base's distribution, and the share of equal argmax, ``[rows]`` each."""
+    """Cross-entropy of the drafter's rows to the base's, and whether the argmax is equal, ``[rows]`` each."""
     target_logits = base.logits(target_hidden).float()
     logits = base.logits(hidden).float()
     loss = -(torch.softmax(target_logits, -1) * torch.log_softmax(logits, -1)).sum(-1)
@@ -52,7 +52,7 @@ def soft_cross_entropy(base: Base, hidden: Tensor, target_hidden: Tensor) -> tup
 
 def mtp_loss(
     base: Base, net: MTP, tokens: Tensor, hidden: Tensor, taps: Tensor, anchors: Tensor
-) -> tuple[Tensor, Tensor]:  # noqa: ARG001
+) -> tuple[Tensor, Tensor]:
     """Mean loss over a random half of the anchors, and the agreement at each of ``DEPTH`` steps."""
     n = tokens.shape[1] - DEPTH
     embeds = base.embed_tokens(tokens[:, 1:])
