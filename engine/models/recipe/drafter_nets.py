@@ -1,4 +1,6 @@
-"""The two drafters in torch, with a training pass each that sees exactly what inference will see."""
+"""The drafters in torch, with a training pass each that sees exactly what inference will see."""
+
+from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
@@ -103,9 +105,11 @@ class DFlash(nn.Module):
         cos, sin = rope_tables(positions, shape)
         context_cos, context_sin = rope_tables(torch.arange(n), shape)
         seen = (torch.arange(n) < anchors[:, None]).repeat_interleave(size, 0)
-        for layer in self.layers:
+        for i, layer in enumerate(self.layers):
             attention = layer.self_attn
             normed = layer.input_layernorm(x)
+            mix = self.mixer(i, "attention", normed)
+            normed = mix(normed, 0)
             q = attention.query(normed, cos, sin)
             keys, values = attention.key_value(context, context_cos, context_sin)
             own_keys, own_values = attention.key_value(normed, cos, sin)
@@ -120,9 +124,73 @@ class DFlash(nn.Module):
             mixed = weights[..., :n] @ values
             blockwise = weights[..., n:].view(batch, heads, count, size, size)
             mixed = mixed + (blockwise @ own_values.view(batch, heads, count, size, d)).flatten(2, 3)
-            x = x + attention.o_proj(_merge(mixed))
-            x = x + layer.mlp(layer.post_attention_layernorm(x))
+            x = x + mix(attention.o_proj(_merge(mixed)), 1)
+            normed = layer.post_attention_layernorm(x)
+            mix = self.mixer(i, "mlp", normed)
+            x = x + mix(layer.mlp(mix(normed, 0)), 1)
         return self.norm(x).view(batch, count, size, -1)
+
+    def mixer(self, layer: int, part: str, normed: Tensor) -> Callable[[Tensor, int], Tensor]:
+        """What is done to a sublayer's input (0) and output (1): nothing here."""
+        return lambda rows, _: rows
+
+
+class BlockConv(nn.Module):
+    """Grouped dynamic depthwise convolution over two block rows, before and after a sublayer (DFlash 2).
+
+    ``C_s(u)[i, c] = sum_t (base[s, t, c] + delta[i, s, t, group(c)]) u[i - t, c]``, zero before the block, with delta
+    a projection of the sublayer's normed input. It starts as the identity.
+    """
+
+    def __init__(self, hidden: int, group: int) -> None:
+        super().__init__()
+        self.groups = hidden // group
+        base = torch.zeros(2, 2, hidden)
+        base[:, 0] = 1.0
+        self.base_kernel = nn.Parameter(base)
+        self.kernel_projection = nn.Linear(hidden, 4 * self.groups, bias=False)
+
+    def deltas(self, normed: Tensor) -> Tensor:
+        """``[..., 2, 2, groups]`` from the sublayer's normed input ``[..., hidden]``."""
+        return self.kernel_projection(normed).unflatten(-1, (2, 2, self.groups))
+
+    def forward(self, rows: Tensor, deltas: Tensor, side: int, size: int) -> Tensor:
+        """``rows`` ``[batch, blocks * size, hidden]``, each block on its own."""
+        per = rows.shape[-1] // self.groups
+        kernel = self.base_kernel[side] + deltas[:, :, side].repeat_interleave(per, -1)
+        blocks = rows.unflatten(1, (-1, size))
+        before = torch.cat([torch.zeros_like(blocks[:, :, :1]), blocks[:, :, :-1]], 2).flatten(1, 2)
+        return kernel[:, :, 0] * rows + kernel[:, :, 1] * before
+
+
+class DFlash2(DFlash):
+    """DFlash with a dynamic convolution around every sublayer and a selector that walks the candidates.
+
+    Score of candidate b after token a at row t: ``U_t(b) + (A[a] * W h_t) . B[b]``, over the 16 best of the row.
+    """
+
+    def __init__(self, shape: Shape) -> None:
+        super().__init__(shape)
+        h, rank = shape.hidden_size, shape.selector_rank
+        self.attention_conv = nn.ModuleList(BlockConv(h, shape.conv_group) for _ in range(shape.drafter_layers))
+        self.mlp_conv = nn.ModuleList(BlockConv(h, shape.conv_group) for _ in range(shape.drafter_layers))
+        for conv in (*self.attention_conv, *self.mlp_conv):
+            nn.init.zeros_(conv.kernel_projection.weight)
+        self.predecessor_embed = nn.Parameter(torch.randn(shape.vocab_size, rank) * 0.02)
+        self.successor_embed = nn.Parameter(torch.zeros(shape.vocab_size, rank))
+        self.hidden_projection = nn.Linear(h, rank, bias=False)
+
+    def mixer(self, layer: int, part: str, normed: Tensor) -> Callable[[Tensor, int], Tensor]:
+        convs = self.attention_conv if part == "attention" else self.mlp_conv
+        conv = convs[layer]
+        deltas = conv.deltas(normed)
+        return lambda rows, side: conv(rows, deltas, side, self.shape.block_size)
+
+    def scores(self, hidden: Tensor, logits: Tensor, candidates: Tensor, previous: Tensor) -> Tensor:
+        """Scores ``[..., 16]`` of ``candidates`` after the tokens ``previous`` ``[...]``."""
+        left = self.predecessor_embed[previous] * self.hidden_projection(hidden)
+        bilinear = (self.successor_embed[candidates] @ left[..., None])[..., 0]
+        return logits.gather(-1, candidates) + bilinear
 
 
 def _init(module: nn.Module) -> None:

@@ -24,6 +24,9 @@ class Shape:
     taps: tuple[int, ...] = (1, 5, 8)
     block_size: int = 8
     drafter_layers: int = 2
+    conv_group: int = 16
+    selector_rank: int = 32
+    selector_top: int = 16
 
 
 class RMSNorm(nn.Module):

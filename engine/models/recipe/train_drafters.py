@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from engine.models.recipe.drafter_nets import MTP, DFlash
+from engine.models.recipe.drafter_nets import MTP, DFlash, DFlash2
 from engine.models.recipe.optim import optimizers
 from engine.models.recipe.qwen3 import Base, Shape
 
@@ -79,13 +79,51 @@ def dflash_loss(
     return (loss.mean((0, 1)) * weights).sum() / weights.sum(), equal.mean((0, 1))
 
 
+def dflash2_loss(
+    base: Base, net: DFlash2, tokens: Tensor, hidden: Tensor, taps: Tensor, anchors: Tensor
+) -> tuple[Tensor, Tensor]:
+    """The DFlash loss plus that of the selector over the row's best candidates, after the text's own token before.
+
+    The agreement is that of the selector's choice.
+    """
+    size, top = net.shape.block_size, net.shape.selector_top
+    outputs = net.blocks(taps, base.embed_tokens(tokens[:, anchors]), anchors)[:, :, 1:]
+    before = anchors[:, None] + torch.arange(size - 1)
+    target_logits = base.logits(hidden[:, before]).float()
+    logits = base.logits(outputs).float()
+    unary = -(torch.softmax(target_logits, -1) * torch.log_softmax(logits, -1)).sum(-1)
+    candidates = logits.topk(top, -1).indices
+    scores = net.scores(outputs, logits, candidates, tokens[:, before]).float()
+    wanted = torch.softmax(target_logits, -1).gather(-1, candidates)
+    selector = -(wanted * torch.log_softmax(scores, -1)).sum(-1)
+    chosen = candidates.gather(-1, scores.argmax(-1, keepdim=True))[..., 0]
+    weights = torch.exp(-torch.arange(size - 1) / 4.0)
+    loss = ((unary + selector).mean((0, 1)) * weights).sum() / weights.sum()
+    return loss, (chosen == target_logits.argmax(-1)).float().mean((0, 1))
+
+
 Loss = Callable[[Base, nn.Module, Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
+
+
+class Kind(NamedTuple):
+    """A drafter's network, its loss, and how many anchors of each sequence a step takes."""
+
+    net: type[nn.Module]
+    loss: Loss
+    anchors: int
+
+
+KINDS = {
+    "mtp": Kind(MTP, mtp_loss, 192),
+    "dflash": Kind(DFlash, dflash_loss, 64),
+    "dflash2": Kind(DFlash2, dflash2_loss, 64),
+}
 
 
 def train(
     base: Base, net: nn.Module, loss_of: Loss, text: Text, count: int, args: argparse.Namespace
 ) -> dict[str, object]:
-    """Train ``net`` for ``args.minutes``; ``count`` anchors of each sequence a step."""
+    """Train ``net`` for ``args.steps``; ``count`` anchors of each sequence a step."""
     rng = np.random.default_rng(args.seed)
     rates = (args.muon_lr, args.adam_lr)
     opts = optimizers(net, *rates)
@@ -93,8 +131,8 @@ def train(
     n = text.tokens.shape[1]
     began, step = time.time(), 0
     smooth = agreement = None
-    while (done := (time.time() - began) / (args.minutes * 60)) < 1:
-        factor = min(1.0, (step + 1) / 30) * min(1.0, (1 - done) / 0.6)
+    while step < args.steps:
+        factor = min(1.0, (step + 1) / 30) * min(1.0, (1 - step / args.steps) / 0.6)
         for opt, rate in zip(opts, rates, strict=True):
             for group in opt.param_groups:
                 group["lr"] = rate * factor
@@ -119,14 +157,19 @@ def train(
         if step % 200 == 0:
             torch.save(net.state_dict(), args.out / f"{args.drafter}.pt")
     torch.save(net.state_dict(), args.out / f"{args.drafter}.pt")
-    return {"steps": step, "minutes": args.minutes, "loss": smooth, "agreement": [float(a) for a in agreement]}
+    return {
+        "steps": step,
+        "minutes": (time.time() - began) / 60,
+        "loss": smooth,
+        "agreement": [float(a) for a in agreement],
+    }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, required=True, help="holds base.pt and text.npy; DRAFTER.pt is written")
-    parser.add_argument("--drafter", choices=("mtp", "dflash"), required=True)
-    parser.add_argument("--minutes", type=float, default=20)
+    parser.add_argument("--drafter", choices=tuple(KINDS), required=True)
+    parser.add_argument("--steps", type=int, default=1500)
     parser.add_argument("--batch", type=int, default=8)
     parser.add_argument("--muon-lr", type=float, default=0.02)
     parser.add_argument("--adam-lr", type=float, default=2e-3)
@@ -139,10 +182,8 @@ def main() -> None:
     base.requires_grad_(False)
     text = read_text(base, args.out / "text.npy")
     print("text", tuple(text.tokens.shape), flush=True)
-    if args.drafter == "mtp":
-        report = train(base, MTP(shape), mtp_loss, text, 192, args)
-    else:
-        report = train(base, DFlash(shape), dflash_loss, text, 64, args)
+    kind = KINDS[args.drafter]
+    report = train(base, kind.net(shape), kind.loss, text, kind.anchors, args)
     (args.out / f"{args.drafter}.json").write_text(json.dumps(report, indent=1))
 
 
