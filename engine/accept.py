@@ -8,7 +8,7 @@ import numpy as np
 from engine.base.base import Floats
 from engine.drafters.drafter import Draft
 from engine.errors import EngineFault
-from engine.sampling import Greedy, Gumbel, Rejection, argmax
+from engine.sampling import AnySampler, Greedy, Gumbel, Purpose, Rejection, argmax
 
 
 class Decision(NamedTuple):
@@ -81,9 +81,9 @@ def sampled_round(draft: Draft, logits: Floats, position: int, sampler: Rejectio
     for j, token in enumerate(draft.tokens):
         _require_finite(finite, j, position)
         p = sampler.probs(logits[j])
-        q = draft.q[j] if draft.q is not None else _one_hot(token, len(p))
-        u.append(sampler.coin(position + j))
-        if u[-1] * q[token] >= p[token]:
+        q = draft.q[j] if draft.q is not None else np.eye(1, len(p), token)[0]
+        u.append(sampler.coins(position + j, Purpose.ACCEPT))
+        if not u[-1] * q[token] < p[token]:
             correction = sampler.correct(p, q, position + j)
             break
         take += 1
@@ -97,9 +97,7 @@ def sampled_round(draft: Draft, logits: Floats, position: int, sampler: Rejectio
     return Decision(take, stopped, (*draft.tokens[:take], correction, *behind), correction, tuple(u))
 
 
-def decide(
-    draft: Draft, logits: Floats, position: int, sampler: Greedy | Gumbel | Rejection, stop_tokens: Set[int]
-) -> Decision:
+def decide(draft: Draft, logits: Floats, position: int, sampler: AnySampler, stop_tokens: Set[int]) -> Decision:
     """The decision by the rule that goes with the sampler."""
     match sampler:
         case Rejection():
@@ -108,7 +106,7 @@ def decide(
             return greedy_round(draft, logits, position, sampler, stop_tokens)
 
 
-def row_facts(draft: Draft, logits: Floats, targets: Sequence[int], sampler: Greedy | Gumbel | Rejection) -> RowFacts:
+def row_facts(draft: Draft, logits: Floats, targets: Sequence[int], sampler: AnySampler) -> RowFacts:
     """Probabilities and gaps for the record; a row that is not finite has NaN for each."""
     rows = np.arange(len(logits))
     finite = finite_rows(logits)
@@ -123,8 +121,8 @@ def row_facts(draft: Draft, logits: Floats, targets: Sequence[int], sampler: Gre
         ]
         target_p = np.array([p[token] for p, token in zip(probs, targets, strict=True)])
         accept_p = np.array([p[token] for p, token in zip(probs, draft.tokens, strict=False)])
-    top_two = -np.partition(-logits, 1, axis=1)[:, :2] if logits.shape[1] > 1 else np.repeat(logits, 2, axis=1)
-    gap = np.where(finite, top_two[:, 0] - top_two[:, 1], np.nan)
+    gap = np.full(len(logits), np.nan)
+    gap[finite] = top_gaps(logits[finite])
     bad = logits[~finite]
     return RowFacts(
         tuple(target_p.tolist()),
@@ -139,6 +137,14 @@ def finite_rows(logits: Floats) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     return np.asarray(np.isfinite(logits.max(axis=1)))
 
 
+def top_gaps(logits: Floats) -> Floats:
+    """The best logit minus the second best of each finite row; infinity where all but one are masked."""
+    if logits.shape[1] == 1:
+        return np.full(len(logits), np.inf, np.float32)
+    top_two = -np.partition(-logits, 1, axis=1)[:, :2]
+    return np.asarray(top_two[:, 0] - top_two[:, 1])
+
+
 def _require_finite(finite: np.ndarray[tuple[int], np.dtype[np.bool_]], row: int, position: int) -> None:
     for j in range(row + 1):
         if not finite[j]:
@@ -146,9 +152,3 @@ def _require_finite(finite: np.ndarray[tuple[int], np.dtype[np.bool_]], row: int
                 f"row {j} of the pass is not finite (it decides the token at position {position + j}): "
                 "a NaN or infinity came out of the base; look at the kernel or the cache row behind it"
             )
-
-
-def _one_hot(token: int, size: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    q = np.zeros(size)
-    q[token] = 1.0
-    return q

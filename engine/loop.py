@@ -2,20 +2,20 @@
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 
-from engine.accept import Decision, decide, finite_rows, row_facts
+from engine.accept import Decision, decide, row_facts
 from engine.base.base import Base, Floats, Rows
 from engine.drafters.drafter import Draft, Drafter
 from engine.errors import EngineFault, Refused
 from engine.fallback import SpecFallback
 from engine.options import Options
+from engine.phases import Phases
 from engine.records import Candidates, Event, Round
-from engine.sampling import sampler_of
-
-T = TypeVar("T")
+from engine.sampling import AnySampler, Rejection, sampler_of
+from engine.start import check_pair, check_prompt, check_start
 
 
 class Result(NamedTuple):
@@ -40,6 +40,7 @@ class Run:
         logits: the base's row after the last of them, ``[vocab]``.
         clock: seconds, for the phase times.
         candidates: how many (id, logit) pairs of each row to record, on both sides.
+        sampler: in place of the one that the options name.
 
     Raises:
         Refused: what it was given cannot make a run; nothing ran.
@@ -55,10 +56,11 @@ class Run:
         *,
         clock: Callable[[], float] = time.perf_counter,
         candidates: int = 0,
+        sampler: AnySampler | None = None,
     ) -> None:
-        _check_start(base, drafter, pos, logits, options)
-        self.base, self.drafter, self.options = base, drafter, options
-        self.sampler = sampler_of(options)
+        check_start(base, drafter, pos, logits, options)
+        self.base, self.drafter = base, drafter
+        self._follow(options, sampler)
         self.fallback = SpecFallback(options.fallback_below, options.fallback_window)
         self.events: list[Event] = []
         self.emitted: list[int] = []
@@ -66,13 +68,13 @@ class Run:
         self.rounds = self.batches = self.steps = 0
         self.start = self.pos = pos
         self.t1 = self.first = self.sampler.choose(logits, pos)
-        self._stop = frozenset(options.stop_tokens)
         self._clock = clock
         self._candidates = candidates
         self._catch_up()
         block = None if drafter is None else drafter.info.block_size
         if block is not None and options.k > block - 1:
-            self._say("warning", "short-block", f"k is {options.k}, but a block of {block} drafts at most {block - 1}")
+            message = f"k is {options.k}, but a block of {block} drafts at most {block - 1}"
+            self.events.append(Event(level="warning", code="short-block", message=message))
 
     @property
     def done(self) -> bool:
@@ -94,40 +96,63 @@ class Run:
             self._cut_back()
             return None
         self.rounds += 1
-        if self._stop.intersection(round_.emitted or ()):
-            self.reason = "stop"
-        elif len(self.emitted) >= self.options.max_tokens:
-            self.reason = "max_tokens"
+        self.reason = self._ended(round_.emitted or ())
         return round_
 
-    def rewind(self, kept: Sequence[Round]) -> None:
-        """Go back to the state after ``kept``, the first rounds of this run, and go on from there."""
+    def rewind(self, kept: Sequence[Round], options: Options | None = None) -> None:
+        """Go back to the state after ``kept``, the first rounds of this run, and go on from there.
+
+        With ``options`` the run goes on by those, as if the rounds kept had been made by them.
+
+        Raises:
+            Refused: the options do not fit, or ``kept`` is more than was run.
+        """
         emitted = [token for round_ in kept for token in round_.emitted or ()]
-        self.pos = self.start + len(emitted)
-        self.base.rollback(self.pos)
+        pos = self.start + len(emitted)
+        if pos > self.base.consumed:
+            raise Refused(f"cannot rewind to position {pos}: the base holds {self.base.consumed}")
+        if options is not None:
+            check_pair(self.base, self.drafter, self.start, options)
+            self._follow(options)
+        self.base.rollback(pos)
+        self.pos = pos
         if self.drafter is not None:
-            self.drafter.rollback(min(self.pos, self.drafter.consumed))
+            self.drafter.rollback(min(pos, self.drafter.consumed))
             self._catch_up()
         self.emitted = emitted
+        self.events = [event for event in self.events if event.round is None or event.round < len(kept)]
         self.rounds = len(kept)
+        self.batches = sum(round_.form != "plain" for round_ in kept)
+        self.steps = sum(round_.form != "one-pass" for round_ in kept)
         following = kept[-1].next if kept else self.first
         assert following is not None
         self.t1 = following
-        self.reason = None
         self.fallback = SpecFallback(self.options.fallback_below, self.options.fallback_window)
         for round_ in kept:
             if round_.form != "plain" or round_.reason == "zero-draft":
                 self.fallback.record(round_.count)
+        self.reason = self._ended(emitted)
+
+    def _follow(self, options: Options, sampler: AnySampler | None = None) -> None:
+        self.options = options
+        self.sampler = sampler_of(options) if sampler is None else sampler
+        self._stop = frozenset(options.stop_tokens)
+
+    def _ended(self, latest: Sequence[int]) -> str | None:
+        """Why the run is over after ``latest``; a stop comes before the limit."""
+        if self._stop.intersection(latest):
+            return "stop"
+        return "max_tokens" if len(self.emitted) >= self.options.max_tokens else None
 
     def _round(self) -> Round:
         began = self._clock()
-        phases = _Phases(self._clock)
+        phases = Phases(self._clock)
         limit = min(self.options.k, self.options.max_tokens - len(self.emitted) - 1)
         draft, anchor, reason = Draft(), None, self._plain_reason(limit)
         if reason is None:
             assert self.drafter is not None
             if self.drafter.needs_anchor_row:
-                anchor = _own(phases.time("step", lambda: self._step(self.t1)))
+                anchor = phases.time("step", lambda: self._step(self.t1)).copied()
             draft = phases.time("draft", lambda: self._draft(limit, anchor))
             reason = None if draft.tokens else "zero-draft"
         if reason is None:
@@ -154,7 +179,7 @@ class Run:
             cut=self._cut(reason, limit, decision),
             next=decision.next,
             consumed=self.base.consumed,
-            draft_p=draft.p if draft.tokens else None,
+            draft_p=self._draft_p(draft),
             target_p=facts.target_p,
             accept_p=facts.accept_p if draft.tokens else None,
             gap=facts.gap,
@@ -182,31 +207,35 @@ class Run:
     def _draft(self, limit: int, anchor: Rows | None) -> Draft:
         assert self.drafter is not None
         draft = self.drafter.draft(self.t1, limit, self.sampler.propose, self.options.tau, anchor)
-        if len(draft.tokens) > limit:
-            raise EngineFault(f"the drafter proposed {len(draft.tokens)} tokens where {limit} were allowed")
-        for token in draft.tokens:
-            if not 0 <= token < self.base.vocab_size:
-                raise EngineFault(f"the drafter proposed token {token}, outside the base's {self.base.vocab_size}")
+        draft.check(limit, self.base.vocab_size)
         if self.options.tau > 0 and draft.confidence is not None:
             for j, confidence in enumerate(draft.confidence):
                 if confidence < self.options.tau:
                     return draft.cut(j)
         return draft
 
+    def _draft_p(self, draft: Draft) -> tuple[float, ...] | None:
+        """The drafter's own figures; under the rejection rule what it divides by, 1 for a draft that was not drawn."""
+        if not draft.tokens or not isinstance(self.sampler, Rejection):
+            return draft.p if draft.tokens else None
+        if draft.q is None:
+            return (1.0,) * len(draft.tokens)
+        return tuple(float(q[token]) for token, q in zip(draft.tokens, draft.q, strict=True))
+
     def _step(self, token: int) -> Rows:
         rows = self.base.step(token)
         self.steps += 1
         return self._checked(rows, 1)
 
-    def _verify(self, draft: Draft, anchor: Rows | None, phases: "_Phases") -> Rows:
+    def _verify(self, draft: Draft, anchor: Rows | None, phases: Phases) -> Rows:
         count = len(draft.tokens)
         self.batches += 1
         if self.options.form == "one-pass":
             rows = phases.time("verify", lambda: self.base.verify((self.t1, *draft.tokens)))
             return self._checked(rows, count + 1)
-        first = anchor or _own(phases.time("step", lambda: self._step(self.t1)))
+        first = anchor or phases.time("step", lambda: self._step(self.t1)).copied()
         rows = self._checked(phases.time("verify", lambda: self.base.verify(draft.tokens)), count)
-        return _joined(first, rows)
+        return first.followed_by(rows)
 
     def _checked(self, rows: Rows, count: int) -> Rows:
         if rows.logits.shape != (count, self.base.vocab_size):
@@ -220,10 +249,11 @@ class Run:
         return decide(draft, rows.logits, self.pos + 1, self.sampler, self._stop)
 
     def _commit(self, emitted: tuple[int, ...], rows: Rows) -> None:
-        self.pos += len(emitted)
-        self.base.rollback(self.pos)
+        after = self.pos + len(emitted)
+        self.base.rollback(after)
         if self.drafter is not None:
             self.drafter.commit(emitted, rows.kept(len(emitted)))
+        self.pos = after
         self.emitted += emitted
 
     def _record(self, reason: str | None, count: int) -> None:
@@ -283,6 +313,8 @@ def run(
     base: Base, drafter: Drafter | None, prompt: Sequence[int], options: Options, *, batched: bool = True
 ) -> Result:
     """Prefill ``prompt`` (in one batch or token by token) into an empty base, then ``run_from``."""
+    check_prompt(base, drafter, prompt)
+    check_pair(base, drafter, len(prompt), options)
     logits = prefill(base, prompt, batched=batched)
     return run_from(base, drafter, len(prompt), logits, options)
 
@@ -293,100 +325,12 @@ def prefill(base: Base, prompt: Sequence[int], *, batched: bool = True) -> Float
     Raises:
         Refused: the prompt is empty, too long, or holds ids outside the vocabulary; or the base is not empty.
     """
-    check_prompt(base, prompt)
+    check_prompt(base, None, prompt)
     if batched:
         return np.array(base.prefill(prompt).logits[-1])
     for token in prompt:
         row = base.step(token).logits[-1]
     return np.array(row)
-
-
-def check_prompt(base: Base, prompt: Sequence[int]) -> None:
-    """Refuse a prompt that the base cannot consume."""
-    if not prompt:
-        raise Refused("the prompt is empty: give at least one token")
-    if base.vocab_size < 1:
-        raise Refused("the base has no vocabulary")
-    for i, token in enumerate(prompt):
-        if not 0 <= token < base.vocab_size:
-            raise Refused(f"prompt token {i} is {token}, outside the base's vocabulary of {base.vocab_size}")
-    room = base.context_length
-    if room is not None and len(prompt) >= room:
-        raise Refused(f"the prompt has {len(prompt)} tokens, but the base holds {room}: shorten it")
-    if base.consumed:
-        raise Refused(f"the base already holds {base.consumed} positions: roll it back before a prefill")
-
-
-class _Phases:
-    """Milliseconds by phase, added up over a round."""
-
-    def __init__(self, clock: Callable[[], float]) -> None:
-        self._clock = clock
-        self._ms: dict[str, float] = {}
-
-    def time(self, phase: str, work: Callable[[], T]) -> T:
-        began = self._clock()
-        result = work()
-        self._ms[phase] = self._ms.get(phase, 0.0) + (self._clock() - began) * 1000
-        return result
-
-    def upto(self, began: float) -> dict[str, float]:
-        """The phases with ``other``, so that they add up to the time since ``began``."""
-        wall = (self._clock() - began) * 1000
-        return {**self._ms, "other": max(0.0, wall - sum(self._ms.values()))}
-
-
-def _check_start(base: Base, drafter: Drafter | None, pos: int, logits: Floats, options: Options) -> None:
-    vocab = base.vocab_size
-    if vocab < 1:
-        raise Refused("the base has no vocabulary")
-    if pos == 0:
-        raise Refused("pos is 0: the base must hold a prompt of at least one token")
-    if pos != base.consumed:
-        raise Refused(f"pos is {pos}, but the base holds {base.consumed} positions")
-    if logits.shape != (vocab,):
-        raise Refused(f"logits have shape {logits.shape}, expected {(vocab,)}")
-    if not finite_rows(logits[None])[0]:
-        raise Refused(
-            f"the logits at position {pos - 1} hold no finite choice: NaN or infinity came out of the prefill"
-        )
-    room = base.context_length
-    if room is not None and pos + options.max_tokens > room:
-        raise Refused(
-            f"{pos} positions and max_tokens {options.max_tokens} do not fit the base's context of {room}: "
-            f"ask for at most {room - pos}"
-        )
-    if drafter is None:
-        return
-    if drafter.vocab_size is not None and drafter.vocab_size != vocab:
-        raise Refused(f"the drafter's vocabulary is {drafter.vocab_size}, the base's {vocab}: they must be the same")
-    if drafter.consumed > pos:
-        raise Refused(f"the drafter holds {drafter.consumed} positions, the base {pos}")
-    offered = base.features(0, 1)
-    for name in sorted(drafter.needs):
-        if getattr(offered, name) is None:
-            raise Refused(f"drafter {drafter.info.kind} reads the base's {name}, but this base does not give them")
-    if drafter.needs_anchor_row and options.form != "two-pass":
-        raise Refused(f"drafter {drafter.info.kind} drafts from the base's row of t1: it needs the two-pass form")
-
-
-def _own(rows: Rows) -> Rows:
-    """A copy that outlives the base's next call."""
-    return Rows(
-        rows.logits.copy(),
-        None if rows.hidden is None else rows.hidden.copy(),
-        None if rows.taps is None else rows.taps.copy(),
-        rows.width,
-    )
-
-
-def _joined(first: Rows, rest: Rows) -> Rows:
-    return Rows(
-        np.concatenate([first.logits, rest.logits]),
-        None if first.hidden is None or rest.hidden is None else np.concatenate([first.hidden, rest.hidden]),
-        None if first.taps is None or rest.taps is None else np.concatenate([first.taps, rest.taps]),
-        rest.width,
-    )
 
 
 def _top(logits: Floats | None, count: int) -> Candidates | None:

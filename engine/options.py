@@ -46,7 +46,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
             (self.top_k >= 0, f"top_k is {self.top_k}: use 0 for all tokens, or how many to keep"),
             (0 < self.top_p <= 1, f"top_p is {self.top_p}: use a probability above 0, up to 1"),
             (self.sampler in SAMPLERS, f"sampler is {self.sampler!r}: use one of {', '.join(SAMPLERS)}"),
-            (self.seed >= 0, f"seed is {self.seed}: use a number from 0 up"),
+            (0 <= self.seed < 2**63, f"seed is {self.seed}: use a number from 0 up to 2**63 - 1"),
             (self.plain_width in (1, 2), f"plain_width is {self.plain_width}: use 1 or 2"),
             (
                 (self.sampler == "greedy") == (self.temperature == 0),

@@ -33,6 +33,24 @@ class Rows(NamedTuple):
             self.width,
         )
 
+    def copied(self) -> "Rows":
+        """The same rows in memory of their own, which outlive the base's next call."""
+        return Rows(
+            self.logits.copy(),
+            None if self.hidden is None else self.hidden.copy(),
+            None if self.taps is None else self.taps.copy(),
+            self.width,
+        )
+
+    def followed_by(self, rest: "Rows") -> "Rows":
+        """These rows and then ``rest``, whose width it has."""
+        return Rows(
+            np.concatenate([self.logits, rest.logits]),
+            None if self.hidden is None or rest.hidden is None else np.concatenate([self.hidden, rest.hidden]),
+            None if self.taps is None or rest.taps is None else np.concatenate([self.taps, rest.taps]),
+            rest.width,
+        )
+
 
 class Base(Protocol):
     """A model with a state that grows by a position a token and can be cut back.

@@ -34,7 +34,7 @@ class ScriptedDrafter:
         self._choice_of = choice_of
         self._takes = takes
         self._p = p
-        self._round = 0
+        self._drafted_at: list[int] = []
         self._tokens: list[int] = []
 
     @property
@@ -42,8 +42,8 @@ class ScriptedDrafter:
         return len(self._tokens)
 
     def draft(self, t1: int, limit: int, pick: PickRow, tau: float, anchor: Rows | None = None) -> Draft:  # noqa: ARG002
-        right = limit if self._takes is None else self._takes[min(self._round, len(self._takes) - 1)]
-        self._round += 1
+        right = limit if self._takes is None else self._takes[min(len(self._drafted_at), len(self._takes) - 1)]
+        self._drafted_at.append(self.consumed)
         history = [*self._tokens, t1]
         for j in range(limit):
             history.append((self._choice_of(history) + (j == right)) % self.vocab_size)
@@ -55,3 +55,4 @@ class ScriptedDrafter:
 
     def rollback(self, keep: int) -> None:
         del self._tokens[keep:]
+        self._drafted_at = [position for position in self._drafted_at if position < keep]
