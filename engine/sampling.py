@@ -1,6 +1,8 @@
 """From a row of logits to a token: argmax, and exact sampling whose noise is a function of seed and position."""
 
+from collections.abc import Callable
 from enum import IntEnum
+from functools import partial
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -20,6 +22,10 @@ class Purpose(IntEnum):
     CHOOSE = 1
     PROPOSE = 2
     GUMBEL = 3
+
+
+Coins = Callable[[int, Purpose], float]
+"""A number in [0, 1) for the token at a position and a purpose; the same number whenever it is asked for again."""
 
 
 def argmax(row: Row) -> int:
@@ -144,34 +150,38 @@ class Gumbel:
 
 
 class Rejection:
-    """Independent draws: the drafter's token from q, the base's acceptance and correction by the rejection rule."""
+    """Independent draws: the drafter's token from q, the base's acceptance and correction by the rejection rule.
 
-    def __init__(self, options: Options) -> None:
+    Within a run no position is judged, nor chosen for, twice, so ``coins`` may be a function of the position. By
+    default they are ``uniform`` with the options' seed.
+    """
+
+    def __init__(self, options: Options, coins: Coins | None = None) -> None:
         self._options = options
+        self.coins = coins or partial(uniform, options.seed)
 
     def choose(self, row: Row, position: int) -> int:
-        return draw(self.probs(row), uniform(self._options.seed, position, Purpose.CHOOSE))
+        return draw(self.probs(row), self.coins(position, Purpose.CHOOSE))
 
     def correct(self, base_probs: Probs, draft_probs: Probs, position: int) -> int:
         """The token in place of a rejected draft."""
-        coin = uniform(self._options.seed, position, Purpose.CHOOSE)
-        return draw(residual(base_probs, draft_probs), coin)
-
-    def coin(self, position: int) -> float:
-        """The uniform number that decides on the draft at ``position``."""
-        return uniform(self._options.seed, position, Purpose.ACCEPT)
+        return draw(residual(base_probs, draft_probs), self.coins(position, Purpose.CHOOSE))
 
     def propose(self, row: Row, position: int) -> Pick:
         q = self.probs(row)
-        token = draw(q, uniform(self._options.seed, position, Purpose.PROPOSE))
-        return Pick(token, float(q[token]), float(softmax(row)[token]), q)
+        token = draw(q, self.coins(position, Purpose.PROPOSE))
+        # The confidence is not that of the token drawn: to drop a draft for what it is would bend the distribution.
+        return Pick(token, float(q[token]), _top_probability(row), q)
 
     def probs(self, row: Row) -> Probs:
         options = self._options
         return processed(row, options.temperature, options.top_k, options.top_p)
 
 
-def sampler_of(options: Options) -> Greedy | Gumbel | Rejection:
+AnySampler = Greedy | Gumbel | Rejection
+
+
+def sampler_of(options: Options) -> AnySampler:
     """The sampler that the options name."""
     match options.sampler:
         case "gumbel":

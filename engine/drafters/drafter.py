@@ -1,6 +1,7 @@
 """What the loop needs of a drafter."""
 
 import dataclasses
+import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
@@ -8,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.base.base import Rows
+from engine.errors import EngineFault
 from engine.records import DrafterInfo
 
 
@@ -15,8 +17,9 @@ class Pick(NamedTuple):
     """A drafter's choice on one row of logits.
 
     ``p`` is the token's probability (of the full softmax when greedy, of the distribution it was drawn from when
-    sampling); ``confidence`` is that of the full softmax, which ``tau`` is compared with; ``q`` is the distribution the
-    token was drawn from, ``[vocab]``, ``None`` when it was picked deterministically.
+    sampling); ``confidence`` is what ``tau`` is compared with: the token's probability in the full softmax or, where
+    the token was drawn, that of the row's top; ``q`` is the distribution the token was drawn from, ``[vocab]``,
+    ``None`` when it was picked deterministically.
     """
 
     token: int
@@ -55,15 +58,35 @@ class Draft:
             None if self.logits is None else self.logits[:count],
         )
 
+    def check(self, limit: int, vocab_size: int) -> None:
+        """That a base of ``vocab_size`` can judge it.
+
+        Raises:
+            EngineFault: more than ``limit`` tokens, a token outside the vocabulary, or a probability that is none.
+        """
+        if len(self.tokens) > limit:
+            raise EngineFault(f"the drafter proposed {len(self.tokens)} tokens where {limit} were allowed")
+        for token in self.tokens:
+            if not 0 <= token < vocab_size:
+                raise EngineFault(f"the drafter proposed token {token}, outside the base's {vocab_size}")
+        for j, p in enumerate(self.p or ()):
+            if not math.isfinite(p):
+                raise EngineFault(f"the drafter gave draft {j + 1} probability {p}: look for a NaN in its logits")
+        for q in self.q or ():
+            if q.shape != (vocab_size,):
+                raise EngineFault(f"the drafter drew from a distribution of shape {q.shape}, expected {(vocab_size,)}")
+
     @classmethod
     def of(cls, picks: Sequence[Pick], logits: NDArray[np.float32] | None = None) -> "Draft":
         """Collect the picks of a drafter with probabilities."""
-        soft = [pick.q for pick in picks if pick.q is not None]
+        size = next((len(pick.q) for pick in picks if pick.q is not None), None)
         return cls(
             tuple(pick.token for pick in picks),
             tuple(pick.p for pick in picks),
             tuple(pick.confidence for pick in picks),
-            tuple(soft) if picks and len(soft) == len(picks) else None,
+            None
+            if size is None
+            else tuple(np.eye(1, size, pick.token)[0] if pick.q is None else pick.q for pick in picks),
             logits,
         )
 
