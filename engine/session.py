@@ -1,4 +1,4 @@
-"""One onnxruntime session: the settings a debugger wants, passes over arrays that are bound once, and errors of ours."""
+"""One onnxruntime session: the settings a debugger wants, passes over arrays bound once, and errors of ours."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -1,5 +1,6 @@
 """Builds an ONNX graph node by node, with its matrices in a weight file that other graphs may share."""
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -81,8 +82,11 @@ class Graph:
         bias = np.concatenate([np.asarray(self.weights[f"{name}.bias"], np.float32) for name in names])
         return self.op("Add", out, self.vector(f"{label}.bias", bias))
 
-    def save(self, path: Path) -> None:
-        """Write the graph, checked; the weight file has to lie in the same folder."""
+    def save(self, path: Path) -> str:
+        """Write the graph beside its weight file; the SHA-256 of its nodes and of every tensor that it reads.
+
+        The digest does not depend on where in the weight file a tensor stands, nor on what else the file holds.
+        """
         graph = helper.make_graph(
             self._nodes, self.name, self._inputs, self._outputs, list(self._initializers.values())
         )
@@ -93,6 +97,13 @@ class Graph:
             producer_name="specstep",
         )
         path.write_bytes(model.SerializeToString())
+        digest = hashlib.sha256()
+        for node in self._nodes:
+            digest.update(node.SerializeToString(deterministic=True))
+        for name, tensor in sorted(self._initializers.items()):
+            digest.update(name.encode())
+            digest.update(self._file.digest(name) or tensor.raw_data)
+        return digest.hexdigest()
 
     def _store(self, name: str, array: NDArray[np.float32], scale_axis: int) -> str:
         """A matrix on disk in the storage of this graph, cast to float32 by nodes that fold away at load.

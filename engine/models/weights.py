@@ -1,6 +1,7 @@
 """The one file that holds the weights of a bundle's graphs, each tensor once, whichever graphs read it."""
 
 import dataclasses
+import hashlib
 from enum import StrEnum
 from pathlib import Path
 from types import TracebackType
@@ -54,6 +55,7 @@ class WeightFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._stored: dict[str, Stored] = {}
+        self._digests: dict[str, bytes] = {}
         self._file: BinaryIO | None = None
 
     def __enter__(self) -> Self:
@@ -67,9 +69,9 @@ class WeightFile:
         self._file.close()
         self._file = None
 
-    def get(self, name: str) -> Stored | None:
-        """The tensor of that name, if it was written."""
-        return self._stored.get(name)
+    def digest(self, name: str) -> bytes:
+        """The SHA-256 of a tensor's bytes, empty for a name that is not in the file."""
+        return self._digests.get(name, b"")
 
     def add(self, name: str, array: NDArray[np.generic]) -> Stored:
         """Write ``array``, unless the name is already there."""
@@ -82,4 +84,5 @@ class WeightFile:
         stored = Stored(name, dtype, data.shape, self._file.tell(), data.nbytes)
         self._file.write(data.tobytes())
         self._stored[name] = stored
+        self._digests[name] = hashlib.sha256(data.tobytes()).digest()
         return stored

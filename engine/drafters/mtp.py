@@ -1,0 +1,98 @@
+"""The MTP head: one extra layer of the base, chained from its own output to draft several tokens."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.base.base import Rows
+from engine.drafters.drafter import Draft, PickRow
+from engine.records import DrafterInfo
+from engine.session import Pass, Session, SharedBuffer
+
+CACHED_WIDTH = 32
+
+
+class MtpDrafter:
+    """Chains a graph as ``engine.models.graph_drafters.mtp_graph`` makes it.
+
+    Its input is pairs: pair ``i`` is (token ``i + 1``, the base's hidden state ``i``). Over ``n`` committed positions
+    the pairs up to ``n - 2`` are known; pair ``n - 1`` is made with ``t1`` when it drafts, in one pass with those that
+    were put off, and the last row of that pass is the first draft. What it feeds itself after that is forgotten: the
+    next draft feeds the same positions again, from the base's own hidden states.
+    """
+
+    def __init__(self, session: Session, info: DrafterInfo, context_length: int) -> None:
+        self.info = info
+        self.vocab_size: int | None = session.width_of("logits")
+        self.needs = frozenset({"hidden"})
+        self.needs_anchor_row = False
+        self._session = session
+        _, kv_heads, _, head_dim = session.inputs["past_key_values.0.key"].shape
+        assert isinstance(kv_heads, int)
+        assert isinstance(head_dim, int)
+        self._cache = SharedBuffer(1, kv_heads, context_length, head_dim)
+        width = session.width_of("hidden_out")
+        self._hidden = np.zeros((context_length, width), np.float32)
+        self._tokens: list[int] = []
+        self._cached = 0
+        self._fed_t1: int | None = None
+        self._outputs: dict[str, NDArray[np.float32]] = {
+            "hidden_out": np.zeros((1, 1, width), np.float32),
+            "logits": np.zeros((1, 1, self.vocab_size), np.float32),
+        }
+        self._passes: dict[int, Pass] = {}
+
+    @property
+    def consumed(self) -> int:
+        return len(self._tokens)
+
+    def draft(self, t1: int, limit: int, pick: PickRow, tau: float, anchor: Rows | None = None) -> Draft:  # noqa: ARG002
+        count = len(self._tokens)
+        first = min(self._cached, count - 1)
+        self._fed_t1 = None
+        row = self._feed([*self._tokens[first + 1 :], t1], self._hidden[first:count], first)
+        self._cached, self._fed_t1 = count - 1, t1
+        picks, rows = [], []
+        while True:
+            rows.append(row.copy())
+            picks.append(pick(rows[-1], count + len(rows)))
+            if len(picks) == limit or picks[-1].confidence < tau:
+                return Draft.of(picks, np.stack(rows))
+            row = self._feed([picks[-1].token], self._outputs["hidden_out"][0], count - 1 + len(rows))
+
+    def commit(self, tokens: Sequence[int], rows: Rows) -> None:
+        assert rows.hidden is not None
+        start = len(self._tokens)
+        if self._fed_t1 is not None and tokens and tokens[0] == self._fed_t1:
+            self._cached = start
+        self._fed_t1 = None
+        self._hidden[start : start + len(tokens)] = rows.hidden
+        self._tokens += tokens
+
+    def rollback(self, keep: int) -> None:
+        del self._tokens[keep:]
+        self._cached = min(self._cached, max(0, keep - 1))
+        self._fed_t1 = None
+
+    def _feed(self, tokens: Sequence[int], hidden: NDArray[np.float32], start: int) -> NDArray[np.float32]:
+        """Run pairs from ``start`` on; the logits of the last one, in a buffer that the next call overwrites."""
+        pass_ = self._pass(len(tokens))
+        pass_.inputs["input_ids"][0] = tokens
+        pass_.inputs["hidden"][0] = hidden
+        pass_.run(start + len(tokens))
+        row: NDArray[np.float32] = self._outputs["logits"][0, 0]
+        return row
+
+    def _pass(self, width: int) -> Pass:
+        if (known := self._passes.get(width)) is not None:
+            return known
+        inputs: dict[str, NDArray[Any]] = {
+            "input_ids": np.zeros((1, width), np.int64),
+            "hidden": np.zeros((1, width, self._hidden.shape[1]), np.float32),
+        }
+        made = Pass(self._session, self._cache, inputs, self._outputs)
+        if width <= CACHED_WIDTH:
+            self._passes[width] = made
+        return made

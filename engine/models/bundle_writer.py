@@ -1,0 +1,92 @@
+"""Writes a bundle: graphs of the given weights, the weight file they share, and the manifest."""
+
+import dataclasses
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.models.bundled import FORMAT, MANIFEST, TOKENIZER, BaseEntry, DrafterEntry, File, Manifest
+from engine.models.graph import Graph, Weights
+from engine.models.graph_decoder import Sizes, base_graph
+from engine.models.graph_drafters import dflash_graph, mtp_graph
+from engine.models.weights import Storage, WeightFile
+
+WEIGHTS = "weights.bin"
+
+
+@dataclasses.dataclass(frozen=True)
+class Networks:
+    """The weights of a base and of the drafters there are, by the names of ``recipe/qwen3.py`` and its drafters."""
+
+    base: Weights
+    mtp: Weights | None = None
+    dflash: Weights | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Layout:
+    """What a bundle holds beside the sizes of its base."""
+
+    name: str
+    context_length: int
+    taps: tuple[int, ...]
+    block_size: int
+    drafter_layers: int
+    start_token: int
+    stop_tokens: tuple[int, ...]
+    storage: Storage = Storage.INT8
+
+
+def write_bundle(folder: Path, networks: Networks, sizes: Sizes, layout: Layout, tokenizer: bytes) -> Manifest:
+    """Write all files of a bundle into ``folder``, which is made if it is not there."""
+    folder.mkdir(parents=True, exist_ok=True)
+    shared = {name: networks.base[name] for name in ("embed_tokens.weight", "lm_head.weight") if name in networks.base}
+    drafters: dict[str, DrafterEntry] = {}
+    with WeightFile(folder / WEIGHTS) as file:
+        graph = Graph("base", networks.base, file, layout.storage)
+        base_graph(graph, sizes, layout.taps)
+        digest = graph.save(folder / "base.onnx")
+        base = BaseEntry("base.onnx", sizes.num_hidden_layers, digest)
+        if networks.mtp is not None:
+            graph = Graph("mtp", shared | _under("mtp", networks.mtp), file, layout.storage)
+            mtp_graph(graph, sizes)
+            drafters["mtp"] = DrafterEntry("mtp.onnx", graph.save(folder / "mtp.onnx"), digest)
+        if networks.dflash is not None:
+            graph = Graph("dflash", shared | _under("dflash", networks.dflash), file, layout.storage)
+            dflash_graph(graph, sizes, layout.drafter_layers, layout.block_size, len(layout.taps))
+            written = graph.save(folder / "dflash.onnx")
+            drafters["dflash"] = DrafterEntry("dflash.onnx", written, digest, layout.block_size, layout.taps)
+    (folder / TOKENIZER).write_bytes(tokenizer)
+    names = [base.graph, *(entry.graph for entry in drafters.values()), WEIGHTS, TOKENIZER]
+    manifest = Manifest(
+        format=FORMAT,
+        name=layout.name,
+        dtype=f"{layout.storage} weights, float32 arithmetic",
+        vocab_size=sizes.vocab_size,
+        context_length=layout.context_length,
+        start_token=layout.start_token,
+        stop_tokens=layout.stop_tokens,
+        base=base,
+        drafters=drafters,
+        files={name: _file(folder / name) for name in names},
+        shape=_shape(sizes),
+    )
+    (folder / MANIFEST).write_bytes(msgspec.json.format(msgspec.json.encode(manifest)) + b"\n")
+    return manifest
+
+
+def _under(prefix: str, weights: Weights) -> dict[str, NDArray[np.float32]]:
+    return {f"{prefix}.{name}": array for name, array in weights.items()}
+
+
+def _shape(sizes: Sizes) -> dict[str, Any]:
+    return {name: value for name, value in dataclasses.asdict(sizes).items() if value is not None}
+
+
+def _file(path: Path) -> File:
+    data = path.read_bytes()
+    return File(len(data), hashlib.sha256(data).hexdigest())

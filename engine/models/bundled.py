@@ -1,0 +1,166 @@
+"""The models that come with the project: a folder with a manifest, graphs, one weight file and a tokenizer."""
+
+import dataclasses
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from engine.base.onnx import OnnxBase
+from engine.drafters.dflash import DFlashDrafter
+from engine.drafters.drafter import Drafter
+from engine.drafters.mtp import MtpDrafter
+from engine.errors import ModelError
+from engine.records import BaseInfo, DrafterInfo
+from engine.session import Session
+from engine.tokenizer import Tokenizer
+
+BUNDLED = Path(__file__).parent / "bundle"
+MANIFEST, TOKENIZER = "bundle.json", "tokenizer.json"
+FORMAT = 1
+
+
+class File(msgspec.Struct, frozen=True):
+    """A file of the bundle, to find a damaged one."""
+
+    bytes: int
+    sha256: str
+
+
+class BaseEntry(msgspec.Struct, frozen=True):
+    """The base; ``sha256`` is over its graph and the weights that the graph reads, whatever else shares their file."""
+
+    graph: str
+    layers: int
+    sha256: str
+
+
+class DrafterEntry(msgspec.Struct, frozen=True):
+    """A drafter, made for the base whose digest is ``base_sha256`` and of no use on another."""
+
+    graph: str
+    sha256: str
+    base_sha256: str
+    block_size: int | None = None
+    taps: tuple[int, ...] | None = None
+
+
+class Manifest(msgspec.Struct, frozen=True):
+    """``bundle.json``. ``start_token`` opens every prompt; ``shape`` is the networks' sizes, for the record."""
+
+    format: int
+    name: str
+    dtype: str
+    vocab_size: int
+    context_length: int
+    start_token: int
+    stop_tokens: tuple[int, ...]
+    base: BaseEntry
+    drafters: dict[str, DrafterEntry]
+    files: dict[str, File]
+    shape: dict[str, Any] = {}
+
+
+@dataclasses.dataclass(frozen=True)
+class Bundle:
+    """A bundle whose manifest was read and whose files were checked."""
+
+    folder: Path
+    manifest: Manifest
+
+    def tokenizer(self) -> Tokenizer:
+        """The base's tokenizer.
+
+        Raises:
+            ModelError: its vocabulary is not the base's.
+        """
+        tokenizer = Tokenizer(self.folder / TOKENIZER)
+        if tokenizer.vocab_size != self.manifest.vocab_size:
+            raise ModelError(
+                f"{self.folder}: the tokenizer has {tokenizer.vocab_size} tokens, the base {self.manifest.vocab_size}"
+            )
+        return tokenizer
+
+
+def open_bundle(folder: Path | None = None) -> Bundle:
+    """Read and check a bundle, by default the one that comes with the project.
+
+    Raises:
+        ModelError: a file is missing, cut short or changed, or the manifest is not one.
+    """
+    folder = folder or BUNDLED
+    path = folder / MANIFEST
+    if not path.is_file():
+        raise ModelError(f"{folder}: no {MANIFEST} there, so this is no model bundle")
+    try:
+        manifest = msgspec.json.decode(path.read_bytes(), type=Manifest)
+    except msgspec.DecodeError as error:
+        raise ModelError(f"{path}: not a bundle's manifest: {error}") from error
+    if manifest.format != FORMAT:
+        raise ModelError(f"{path}: its format is {manifest.format}, this version reads {FORMAT}")
+    for name, expected in manifest.files.items():
+        _check_file(folder / name, expected)
+    return Bundle(folder, manifest)
+
+
+def load_base(bundle: Bundle, *, threads: int = 1, plain_width: int = 1) -> OnnxBase:
+    """The bundle's base, empty.
+
+    Raises:
+        ModelError: onnxruntime cannot load it, or it is not what the manifest says.
+    """
+    manifest = bundle.manifest
+    session = _session(bundle, manifest.base.graph, threads)
+    info = BaseInfo(
+        name=manifest.name,
+        vocab_size=manifest.vocab_size,
+        sha256=manifest.base.sha256,
+        layers=manifest.base.layers,
+        state="attention",
+        dtype=manifest.dtype,
+    )
+    return OnnxBase(session, info, manifest.context_length, plain_width)
+
+
+def load_drafter(bundle: Bundle, kind: str, *, threads: int = 1) -> Drafter:
+    """One of the bundle's drafters, empty.
+
+    Raises:
+        ModelError: the bundle has none of that kind, or it was made for another base.
+    """
+    manifest = bundle.manifest
+    entry = manifest.drafters.get(kind)
+    if entry is None:
+        offered = ", ".join(sorted(manifest.drafters)) or "none"
+        raise ModelError(f"{bundle.folder}: no drafter {kind!r} in this bundle, it has {offered}")
+    if entry.base_sha256 != manifest.base.sha256:
+        raise ModelError(f"{bundle.folder}: drafter {kind} was made for another base than the one in this bundle")
+    info = DrafterInfo(
+        kind=kind, name=f"{manifest.name}-{kind}", sha256=entry.sha256, block_size=entry.block_size, taps=entry.taps
+    )
+    session = _session(bundle, entry.graph, threads)
+    if kind == "mtp":
+        return MtpDrafter(session, info, manifest.context_length)
+    return DFlashDrafter(session, info, manifest.context_length)
+
+
+def _session(bundle: Bundle, graph: str, threads: int) -> Session:
+    session = Session(bundle.folder / graph, threads=threads)
+    if session.width_of("logits") != bundle.manifest.vocab_size:
+        raise ModelError(
+            f"{bundle.folder / graph}: its vocabulary is {session.width_of('logits')}, the manifest says "
+            f"{bundle.manifest.vocab_size}"
+        )
+    return session
+
+
+def _check_file(path: Path, expected: File) -> None:
+    if not path.is_file():
+        raise ModelError(f"{path}: missing from the bundle: install it again")
+    size = path.stat().st_size
+    if size != expected.bytes:
+        raise ModelError(f"{path}: {size} bytes where {expected.bytes} are expected: install the bundle again")
+    with path.open("rb") as file:
+        if hashlib.file_digest(file, "sha256").hexdigest() != expected.sha256:
+            raise ModelError(f"{path}: its content is not what the manifest says: install the bundle again")

@@ -1,0 +1,83 @@
+"""Text to token ids and back, and the exact bytes that each id stands for."""
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+from tokenizers import Tokenizer as Library
+
+from engine.errors import ModelError
+
+_BYTE_TOKEN = re.compile(r"<0x([0-9A-Fa-f]{2})>")
+_WORD_START = "\u2581"
+
+
+class Tokenizer:
+    """A ``tokenizer.json`` of the ``tokenizers`` library: byte-level BPE, or SentencePiece's with byte tokens.
+
+    Raises:
+        ModelError: the file is missing or is not one.
+    """
+
+    def __init__(self, path: Path) -> None:
+        if not path.is_file():
+            raise ModelError(f"{path}: no such tokenizer file")
+        self._library = _parsed(path)
+        self._added = {id_: token.content for id_, token in self._library.get_added_tokens_decoder().items()}
+        self._byte_level = '"ByteLevel"' in self._library.to_str()
+        self._pieces: dict[int, bytes] = {}
+
+    @property
+    def vocab_size(self) -> int:
+        """How many ids there are, the added ones too."""
+        return int(self._library.get_vocab_size())
+
+    def encode(self, text: str) -> list[int]:
+        """Token ids; nothing is put before or behind them."""
+        return list(self._library.encode(text, add_special_tokens=False).ids)
+
+    def decode(self, tokens: Sequence[int]) -> str:
+        """The text of ``tokens``, special ones included; bytes that make no character become U+FFFD."""
+        return b"".join(map(self.piece, tokens)).decode("utf-8", errors="replace")
+
+    def piece(self, token: int) -> bytes:
+        """The bytes that ``token`` stands for, empty for an id outside the vocabulary."""
+        if (known := self._pieces.get(token)) is None:
+            known = self._pieces[token] = self._bytes_of(token)
+        return known
+
+    def _bytes_of(self, token: int) -> bytes:
+        if token in self._added:
+            return self._added[token].encode()
+        text = self._library.id_to_token(token)
+        if text is None:
+            return b""
+        if self._byte_level:
+            return bytes(byte_of_character()[character] for character in text)
+        if (byte := _BYTE_TOKEN.fullmatch(text)) is not None:
+            return bytes([int(byte[1], 16)])
+        return text.replace(_WORD_START, " ").encode()
+
+
+@cache
+def byte_of_character() -> dict[str, int]:
+    """The byte that each character of a byte-level vocabulary stands for (the alphabet of GPT-2).
+
+    Printable Latin-1 characters stand for themselves, the other 68 bytes are the characters from U+0100 on.
+    """
+    printable = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
+    others = [byte for byte in range(256) if byte not in printable]
+    return {chr(byte): byte for byte in printable} | {chr(0x100 + i): byte for i, byte in enumerate(others)}
+
+
+def _parsed(path: Path) -> Library:
+    try:
+        return Library.from_str(path.read_text(encoding="utf-8"))
+    except UnicodeDecodeError as error:
+        raise ModelError(f"{path}: not a tokenizer file: it is not text") from error
+    except Exception as error:
+        # The library has no type of its own: what it cannot parse is a plain Exception.
+        if type(error) is not Exception:
+            raise
+        raise ModelError(f"{path}: not a tokenizer file: {error}") from error
