@@ -1,0 +1,244 @@
+"""Opens a trace: the header, the end and where the rounds stand at once, the rounds themselves on demand."""
+
+import os
+from collections import OrderedDict
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from engine.errors import TraceError
+from engine.records import AnyRecord, End, Event, Header, Prefill, Round, Tokens
+from engine.trace.blocks import Block, load
+from engine.trace.contents import WIDE, Contents
+from engine.trace.decoding import Unknown, decode, decode_header, fields, glances
+from engine.trace.framing import Cut, Framer, Torn
+from engine.trace.index import read_index
+from engine.trace.pread import ReadAt
+
+_BLOCKS_KEPT = 8
+
+
+class RawRecord(NamedTuple):
+    """One whole record as it stands in the file: its offset, its bytes, and its map with every key."""
+
+    byte: int
+    data: bytes
+    fields: dict[Any, Any]
+
+
+class Trace:
+    """A trace file as a ``RoundSource``. Rounds are counted in the order of the file, whatever their ``index`` says.
+
+    ``torn`` says where and why the file stops making sense, if it does: the records before it are all here. ``indexed``
+    tells whether the offsets come from the file's own index; it is held against every part that is read, and dropped
+    for a scan at the first contradiction. Reading a record may raise ``TraceError`` (with the byte).
+
+    With ``follow`` the file may still grow: ``refresh`` takes in what is whole by then. With ``salvage`` a record that
+    claims more than a reader grants ends the trace (``torn``) where it would otherwise be an error.
+    """
+
+    def __init__(self, path: Path, *, follow: bool = False, salvage: bool = False) -> None:
+        self.path = path
+        self.prefill: Prefill | None = None
+        self.end: End | None = None
+        self.torn: Torn | None = None
+        self.indexed = False
+        self._follow = follow
+        self._salvage = salvage
+        self._file = ReadAt(path)
+        self._framer = Framer()
+        self._contents = Contents()
+        self._stop = 0
+        self._blocks: OrderedDict[int, Block] = OrderedDict()
+        self._counts: npt.NDArray[np.uint32] = np.zeros(0, np.uint32)
+        self._pieces: dict[int, bytes] = {}
+        self._pieces_read = 0
+        self._events: list[Event] = []
+        self.header: Header = self._read_header()
+        if not self._open_by_index():
+            self._scan()
+
+    @property
+    def live(self) -> bool:
+        """Whether more may come."""
+        return self._follow and self.end is None and self.torn is None
+
+    @property
+    def end_missing(self) -> bool:
+        """Whether there is no ``end``: the writer died, or is still at it."""
+        return self.end is None
+
+    @property
+    def size(self) -> int:
+        """Bytes in whole records, the index and its trailer included."""
+        return self._framer.byte
+
+    @property
+    def counts(self) -> npt.NDArray[np.uint32]:
+        """Tokens emitted by each round, shape (rounds,), read-only. Computed anew only when the trace has grown."""
+        if len(self._counts) != len(self):
+            counts = np.frombuffer(bytes(self._contents.counts), np.uint8).astype(np.uint32)
+            for wide in np.flatnonzero(counts == WIDE):
+                counts[wide] = self.round(int(wide)).count
+            counts.flags.writeable = False
+            self._counts = counts
+        return self._counts
+
+    def __len__(self) -> int:
+        return len(self._contents.counts)
+
+    def round(self, index: int) -> Round:
+        """The round at ``index``, 0 .. len - 1; ``IndexError`` outside of it."""
+        if not 0 <= index < len(self):
+            raise IndexError(f"round {index} of {len(self)}")
+        block = self._block(index // self._contents.every)
+        row = block.rounds[index % self._contents.every]
+        record = decode(row.data, row.byte)
+        assert isinstance(record, Round)
+        return record
+
+    def events(self) -> tuple[Event, ...]:
+        """All events, in the order of the file."""
+        if self._contents.events_at is None:
+            self._scan()
+        while (offsets := self._contents.events_at) is not None and len(self._events) < len(offsets):
+            record = self._record_at(offsets[len(self._events)])
+            if isinstance(record, Event):
+                self._events.append(record)
+            else:
+                self._contradicted()
+        return tuple(self._events)
+
+    def piece(self, token: int) -> bytes | None:
+        """The bytes that ``token`` stands for, where the trace says so."""
+        while self._pieces_read < len(self._contents.tokens_at):
+            record = self._record_at(self._contents.tokens_at[self._pieces_read])
+            if isinstance(record, Tokens):
+                self._pieces_read += 1
+                self._pieces.update(record.pieces)
+            else:
+                self._contradicted()
+        return self._pieces.get(token)
+
+    def records(self) -> Iterator[AnyRecord | Unknown]:
+        """Every record in the order of the file, up to ``torn`` (which is exact once the iterator has ended)."""
+        for byte, data in self._spans():
+            yield decode(data, byte)
+
+    def raw_records(self) -> Iterator[RawRecord]:
+        """The same as they stand in the file, with the keys and types that this version does not know."""
+        for byte, data in self._spans():
+            yield RawRecord(byte, data, fields(data, byte))
+
+    def refresh(self) -> int:
+        """Take in what was appended since; the number of new rounds. A torn tail waits until it is whole."""
+        before = len(self)
+        if self._file.size < self.size:
+            raise TraceError(f"{self.path}: the file was cut or replaced while it was open", self.size)
+        self._advance()
+        return len(self) - before
+
+    def close(self) -> None:
+        """Close the file; rounds can no longer be read. Happens by itself with the object's end."""
+        self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def _read_header(self) -> Header:
+        framer = Framer()
+        for cut in self._file.cuts(framer, self._file.size):
+            return decode_header(cut.data[: cut.ends[0]])
+        torn = framer.torn()
+        if torn is None:
+            raise TraceError(f"{self.path}: the trace is empty", 0)
+        raise TraceError(f"{self.path}: not a trace, or one that ends before its header is whole: {torn}", torn.byte)
+
+    def _open_by_index(self) -> bool:
+        found = read_index(self._file)
+        if found is None:
+            return False
+        self._contents, self.prefill, self.end = found.contents, found.prefill, found.end
+        self._stop, self._framer, self.indexed = found.stop, found.framer, True
+        return True
+
+    def _scan(self) -> None:
+        self._contents, self._framer, self.indexed = Contents(), Framer(), False
+        self.prefill = self.end = None
+        self._counts = np.zeros(0, np.uint32)
+        self._pieces_read = 0
+        for derived in (self._blocks, self._pieces, self._events):
+            derived.clear()
+        self._advance()
+
+    def _advance(self) -> None:
+        self._blocks.pop(len(self) // self._contents.every, None)
+        for cut in self._file.cuts(self._framer, self._file.size):
+            self._take(cut)
+            self._stop = self._framer.byte
+        self.torn = self._framer.damage if self._follow else self._framer.torn()
+        if self.torn is not None and self.torn.over_limit and not self._salvage:
+            raise TraceError(f"{self.path}: {self.torn}", self.torn.byte)
+
+    def _take(self, cut: Cut) -> None:
+        found, starts = glances(cut), cut.starts
+        places = [cut.byte + start for start, glance in zip(starts, found, strict=True) if glance.type == "round"]
+        self._contents.note_rounds(places, [glance.count for glance in found if glance.type == "round"])
+        if len(places) == len(found):
+            return
+        for glance, start, stop in zip(found, starts, cut.ends, strict=True):
+            self._contents.note_other(glance.type, cut.byte + start)
+            if glance.type in ("prefill", "end"):
+                self._set(decode(cut.data[start:stop], cut.byte + start))
+
+    def _set(self, record: AnyRecord | Unknown) -> None:
+        match record:
+            case Prefill() if self.prefill is None:
+                self.prefill = record
+            case End():
+                self.end = record
+
+    def _block(self, which: int) -> Block:
+        block = self._blocks.get(which)
+        if block is None:
+            block = load(self._file, self._contents, which, self._stop)
+            if block is None:
+                self._contradicted()
+                return self._block(which)
+            self._blocks[which] = block
+            if len(self._blocks) > _BLOCKS_KEPT:
+                self._blocks.popitem(last=False)
+        return block
+
+    def _record_at(self, byte: int) -> AnyRecord | Unknown | None:
+        data = self._file.first_record(byte, self._stop)
+        return None if data is None else decode(data, byte)
+
+    def _contradicted(self) -> None:
+        """The offsets do not fit the file: scan if they were the index's, give up if they were our own."""
+        if not self.indexed:
+            raise TraceError(f"{self.path}: the file was changed while it was open")
+        self._scan()
+
+    def _spans(self) -> Iterator[tuple[int, bytes]]:
+        framer = Framer()
+        for cut in self._file.cuts(framer, self._stop if self._follow else self._file.size):
+            yield from cut.spans()
+        if self.indexed and framer.torn() is not None:
+            self._scan()
+
+
+def open_trace(path: Path | str, *, follow: bool = False, salvage: bool = False) -> Trace:
+    """Open the trace at ``path``; see ``Trace``.
+
+    Raises ``TraceError`` for a file that cannot be read or is no trace, for a version that is not known, and for a
+    record over 64 MiB or nested deeper than 16.
+    """
+    return Trace(Path(os.fspath(path)), follow=follow, salvage=salvage)
