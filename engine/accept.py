@@ -8,6 +8,7 @@ import numpy as np
 from engine.base.base import Floats
 from engine.drafters.drafter import Draft
 from engine.errors import EngineFault
+from engine.records import Candidates
 from engine.sampling import AnySampler, Greedy, Gumbel, Purpose, Rejection, argmax
 
 
@@ -143,6 +144,23 @@ def top_gaps(logits: Floats) -> Floats:
         return np.full(len(logits), np.inf, np.float32)
     top_two = -np.partition(-logits, 1, axis=1)[:, :2]
     return np.asarray(top_two[:, 0] - top_two[:, 1])
+
+
+def candidates_of(logits: Floats | None, count: int) -> Candidates | None:
+    """The best ``count`` (token, logit) pairs of each row, best first, ties by id; ``None`` where nothing is asked."""
+    if logits is None or not count:
+        return None
+    return tuple(tuple((token, float(row[token])) for token in _best(row, count)) for row in logits)
+
+
+def _best(row: Floats, count: int) -> list[int]:
+    if count < len(row):
+        edge = np.partition(row, len(row) - count)[len(row) - count]
+        reach = np.flatnonzero(row >= edge)
+    else:
+        reach = np.arange(len(row))
+    best: list[int] = reach[np.argsort(-row[reach], kind="stable")][:count].tolist()
+    return best
 
 
 def _require_finite(finite: np.ndarray[tuple[int], np.dtype[np.bool_]], row: int, position: int) -> None:

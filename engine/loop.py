@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine.accept import Decision, decide, row_facts
+from engine.accept import Decision, candidates_of, decide, row_facts
 from engine.base.base import Base, Floats, Rows
 from engine.drafters.drafter import Draft, Drafter
 from engine.errors import EngineFault, Refused
 from engine.fallback import SpecFallback
 from engine.options import Options
 from engine.phases import Phases
-from engine.records import Candidates, Event, Round
+from engine.records import Event, Round
 from engine.sampling import AnySampler, Rejection, sampler_of
 from engine.start import check_pair, check_prompt, check_start
 
@@ -186,8 +186,8 @@ class Run:
             u=decision.u,
             nonfinite=facts.nonfinite or None,
             width=rows.width,
-            top=_top(rows.logits, self._candidates),
-            draft_top=_top(draft.logits, self._candidates),
+            top=candidates_of(rows.logits, self._candidates),
+            draft_top=candidates_of(draft.logits, self._candidates),
             fallback=self.fallback.window() if self.options.fallback_below > 0 and self.drafter else None,
             ms=phases.upto(began),
             state=self._lengths(),
@@ -331,12 +331,3 @@ def prefill(base: Base, prompt: Sequence[int], *, batched: bool = True) -> Float
     for token in prompt:
         row = base.step(token).logits[-1]
     return np.array(row)
-
-
-def _top(logits: Floats | None, count: int) -> Candidates | None:
-    if logits is None or not count:
-        return None
-    order = np.argsort(-logits, axis=1, kind="stable")[:, :count]
-    return tuple(
-        tuple((int(token), float(row[token])) for token in best) for row, best in zip(logits, order, strict=True)
-    )

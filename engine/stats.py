@@ -5,6 +5,7 @@ e = min(v, a + 1) drafts were judged. Sums run over drafted rounds unless they s
 """
 
 import statistics
+from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -30,9 +31,9 @@ class Stats:
     def __init__(self) -> None:
         self.rounds = self.plain_rounds = self.drafted = self.verified = self.accepted = self.judged = 0
         self.emitted = self.emitted_drafted = self.batches = self.steps = 0
-        self.ms: dict[str, list[float]] = defaultdict(list)
-        self.plain_steps: list[float] = []
-        self._costs: list[float] = []
+        self.ms: dict[str, array[float]] = defaultdict(lambda: array("d"))
+        self.plain_steps = array("d")
+        self._costs = array("d")
         self._reached: Counter[int] = Counter()
         self._offered: Counter[int] = Counter()
         self._open_to: Counter[int] = Counter()

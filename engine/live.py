@@ -1,0 +1,233 @@
+"""A live run: base, drafter, prompt and options put together, handing out trace records as it goes."""
+
+import datetime
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import msgspec
+import numpy as np
+
+from engine import version
+from engine.accept import candidates_of, top_gaps
+from engine.base.base import Base, Floats
+from engine.drafters.drafter import Drafter
+from engine.errors import Refused
+from engine.loop import Run, prefill
+from engine.opening import BUNDLED, open_models
+from engine.options import Options
+from engine.records import MINOR, VERSION, End, Event, Header, Prefill, Round
+from engine.start import check_pair, check_prompt
+from engine.stats import MINIMUM_SAMPLES, Stats
+
+PLAIN_SAMPLES = 9
+PILOT_ROUNDS = 12
+"""Rounds that are run and taken back to measure the break-even, before a run whose bar is to be that."""
+
+Clock = Callable[[], float]
+
+
+class Stepper(Protocol):
+    """A run that is made round by round, as trace records."""
+
+    @property
+    def header(self) -> Header: ...
+    @property
+    def prefill(self) -> Prefill: ...
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """What was to be said so far, oldest first."""
+
+    def piece(self, token: int) -> bytes | None:
+        """The bytes that a token stands for."""
+
+    def step(self) -> Round | None:
+        """Make the next round; ``None`` when the run is over."""
+
+    def end(self) -> End:
+        """The end as it stands now: reason "aborted" for a run that is not over."""
+
+    def rewind(self, kept: Sequence[Round], options: Options | None = None) -> None:
+        """Go back to the state after ``kept``, the first rounds of this run, and go on, by other options if given."""
+
+
+class LiveRun:
+    """A ``Stepper`` over any base and drafter, both empty. The prompt is consumed when it is made.
+
+    Right after the prefill it measures plain steps and takes them back, so that ``prefill.plain_ms`` and the break-even
+    are known from the first round on.
+
+    Args:
+        piece: the bytes of a token.
+        device: for the header: what really runs the base.
+        run: for the header: free.
+        auto_bar: measure the break-even and make it the fallback's bar, in place of ``options.fallback_below``.
+        candidates: how many (id, logit) pairs of each row to record.
+        plain_samples: how many plain steps to measure, 0 for none.
+
+    Raises:
+        Refused: what it was given cannot make a run.
+        EngineFault: the base broke in the prefill.
+    """
+
+    def __init__(
+        self,
+        base: Base,
+        drafter: Drafter | None,
+        prompt: Sequence[int],
+        options: Options,
+        *,
+        piece: Callable[[int], bytes | None] = lambda _: None,
+        device: dict[str, Any] | None = None,
+        run: dict[str, Any] | None = None,
+        auto_bar: bool = False,
+        candidates: int = 0,
+        plain_samples: int = PLAIN_SAMPLES,
+        clock: Clock = time.perf_counter,
+    ) -> None:
+        check_prompt(base, drafter, prompt)
+        check_pair(base, drafter, len(prompt), options)
+        began = clock()
+        logits = prefill(base, prompt)
+        ms = (clock() - began) * 1000
+        plain_ms = _plain_ms(base, int(prompt[-1]), plain_samples, clock)
+        self._run = Run(base, drafter, len(prompt), logits, options, clock=clock, candidates=candidates)
+        self.prefill = _prefill_record(logits, len(prompt), self._run.first, ms, plain_ms, candidates)
+        self.piece = piece
+        self._stats = Stats()
+        free = dict(run or {})
+        if auto_bar:
+            options = self._pilot(options)
+            free["bar"] = f"the break-even, measured over {PILOT_ROUNDS} rounds that were taken back"
+        self.header = Header(
+            version=VERSION,
+            minor=MINOR,
+            created=datetime.datetime.now().astimezone().isoformat(timespec="seconds"),
+            writer={"name": "specstep", "version": version.VERSION},
+            run=free,
+            device=dict(device or {}),
+            base=base.info,
+            drafter=None if drafter is None else drafter.info,
+            options=options.as_map(),
+            prompt=tuple(prompt),
+        )
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        return tuple(self._run.events)
+
+    @property
+    def done(self) -> bool:
+        """Whether the run is over."""
+        return self._run.done
+
+    def step(self) -> Round | None:
+        round_ = self._run.step()
+        if round_ is not None:
+            self._stats.add(round_)
+        return round_
+
+    def rewind(self, kept: Sequence[Round], options: Options | None = None) -> None:
+        self._run.rewind(kept, options)
+        self._stats = Stats.of(kept)
+        self.header = msgspec.structs.replace(
+            self.header,
+            options=self._run.options.as_map(),
+            run={**self.header.run, "forked_at": len(kept)},
+        )
+
+    def end(self) -> End:
+        run = self._run
+        end = End(
+            reason=run.reason or "aborted",
+            rounds=run.rounds,
+            emitted=len(run.emitted),
+            fell_back_at=run.fallback.fell_back_at,
+            plain_ms=self._stats.plain_ms(self.prefill.plain_ms),
+        )
+        return msgspec.structs.replace(end, stats=self._stats.as_map(self.prefill, end, tokens=run.emitted))
+
+    def _pilot(self, options: Options) -> Options:
+        pilot = Stats()
+        while pilot.rounds < PILOT_ROUNDS and (round_ := self._run.step()) is not None:
+            pilot.add(round_)
+        bar = pilot.break_even(self.prefill.plain_ms)
+        if bar is None:
+            raise Refused(
+                f"the break-even cannot be measured here ({pilot.rounds} drafted rounds, at least {MINIMUM_SAMPLES} "
+                "are needed): give the bar as a number"
+            )
+        options = msgspec.structs.replace(options, fallback_below=bar)
+        self._run.rewind((), options)
+        return options
+
+
+class LiveRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """What to run: ``model`` and ``drafter`` by name, ``stop`` as token texts or ids beside ``options.stop_tokens``.
+
+    The model's own stop tokens are added unless ``ignore_model_stops``.
+    """
+
+    prompt: str
+    options: Options
+    model: str = BUNDLED
+    drafter: str = "mtp"
+    stop: tuple[str, ...] = ()
+    ignore_model_stops: bool = False
+    auto_bar: bool = False
+    candidates: int = 5
+    threads: int = 1
+
+
+def open_live(request: LiveRequest) -> LiveRun:
+    """Load the models that a request names and consume its prompt.
+
+    Raises:
+        ModelError: a model cannot be loaded.
+        Refused: the request cannot make a run.
+    """
+    models = open_models(request.model, plain_width=request.options.plain_width, threads=request.threads)
+    stops = {*request.options.stop_tokens, *map(models.stop_token, request.stop)}
+    if not request.ignore_model_stops:
+        stops.update(models.stop_tokens)
+    return LiveRun(
+        models.base,
+        models.drafter(request.drafter),
+        models.encode(request.prompt),
+        msgspec.structs.replace(request.options, stop_tokens=tuple(sorted(stops))),
+        piece=models.piece,
+        device=models.device,
+        auto_bar=request.auto_bar,
+        candidates=request.candidates,
+    )
+
+
+def _plain_ms(base: Base, token: int, samples: int, clock: Clock) -> float | None:
+    """The median of ``samples`` plain steps after one to warm up, all taken back; ``None`` where they do not fit."""
+    held, room = base.consumed, base.context_length
+    if not samples or (room is not None and held + samples + 1 > room):
+        return None
+    times = []
+    for _ in range(samples + 1):
+        began = clock()
+        base.step(token)
+        times.append((clock() - began) * 1000)
+    base.rollback(held)
+    return statistics.median(times[1:])
+
+
+def _prefill_record(
+    logits: Floats, positions: int, first: int, ms: float, plain_ms: float | None, candidates: int
+) -> Prefill:
+    row = np.asarray(logits)[None]
+    top = candidates_of(row, candidates)
+    return Prefill(
+        positions=positions,
+        batched=True,
+        ms=ms,
+        next=first,
+        gap=float(top_gaps(row)[0]),
+        plain_ms=plain_ms,
+        top=None if top is None else top[0],
+    )
