@@ -63,6 +63,10 @@ class DFlashDrafter:
         self._taps[0, self._consumed : self._consumed + len(tokens)] = rows.taps
         self._consumed += len(tokens)
 
+    def close(self) -> None:
+        """Give the session up; to draft after that is a fault."""
+        self._session.close()
+
     def rollback(self, keep: int) -> None:
         self._consumed = min(self._consumed, keep)
         self._cached = min(self._cached, keep)

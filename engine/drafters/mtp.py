@@ -50,6 +50,8 @@ class MtpDrafter:
 
     def draft(self, t1: int, limit: int, pick: PickRow, tau: float, anchor: Rows | None = None) -> Draft:  # noqa: ARG002
         count = len(self._tokens)
+        if count == 0:
+            return Draft()
         first = min(self._cached, count - 1)
         self._fed_t1 = None
         row = self._feed([*self._tokens[first + 1 :], t1], self._hidden[first:count], first)
@@ -70,6 +72,10 @@ class MtpDrafter:
         self._fed_t1 = None
         self._hidden[start : start + len(tokens)] = rows.hidden
         self._tokens += tokens
+
+    def close(self) -> None:
+        """Give the session up; to draft after that is a fault."""
+        self._session.close()
 
     def rollback(self, keep: int) -> None:
         del self._tokens[keep:]
