@@ -19,7 +19,7 @@ from engine.start import check_pair, check_prompt, check_start
 
 
 class Result(NamedTuple):
-    """A finished run: the emitted tokens, its rounds, why it ended, and how many batches and single steps it took."""
+    """A finished run: the emitted tokens, its rounds and events, why it ended, how many batches and steps it took."""
 
     tokens: tuple[int, ...]
     rounds: tuple[Round, ...]
@@ -27,6 +27,7 @@ class Result(NamedTuple):
     fell_back_at: int | None
     batches: int
     steps: int
+    events: tuple[Event, ...] = ()
 
 
 class Run:
@@ -306,7 +307,8 @@ def run_from(base: Base, drafter: Drafter | None, pos: int, logits: Floats, opti
     run_ = Run(base, drafter, pos, logits, options)
     made = tuple(rounds(run_))
     assert run_.reason is not None
-    return Result(tuple(run_.emitted), made, run_.reason, run_.fallback.fell_back_at, run_.batches, run_.steps)
+    fell_back_at, events = run_.fallback.fell_back_at, tuple(run_.events)
+    return Result(tuple(run_.emitted), made, run_.reason, fell_back_at, run_.batches, run_.steps, events)
 
 
 def run(

@@ -16,7 +16,8 @@ class Recorder:
     """A ``Stepper`` that passes on another and writes what goes by.
 
     A fork (``rewind``) closes the trace with reason "aborted" and opens another beside it, ``NAME-fork1`` and so on,
-    which begins with the rounds kept. A failure is told in ``events``, in ``failure``, and to ``on_failure`` once.
+    which begins with the rounds kept. ``path`` is the file being written, ``None`` for a stream. A failure is told in
+    ``events``, in ``failure``, and to ``on_failure`` once.
 
     Raises:
         TraceError: the trace cannot be begun.
@@ -32,6 +33,7 @@ class Recorder:
     ) -> None:
         self._source = source
         self._target = target
+        self.path = target if isinstance(target, Path) else None
         self._text = text
         self._on_failure = on_failure
         self._forks = 0
@@ -78,7 +80,8 @@ class Recorder:
         self._forks += 1
         self._said = 0
         try:
-            self._writer = self._begin(self._beside())
+            self.path = self._beside()
+            self._writer = self._begin(self.path)
         except TraceError as error:
             self._lose(error)
         for round_ in kept:

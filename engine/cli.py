@@ -1,0 +1,23 @@
+"""The commands that need no screen, as one Typer app."""
+
+import typer
+
+from engine.commands.exits import Commands
+from engine.commands.info import info
+from engine.commands.probe import probe
+from engine.commands.record import record
+from engine.commands.show import show
+from engine.commands.stats import stats
+
+app = typer.Typer(
+    name="specstep",
+    cls=Commands,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    help="A debugger for speculative decoding. These commands need no terminal; `specstep TRACE` opens the screen.",
+    epilog="Exit status: 0 ok, 1 the answer is no, 2 usage, 3 incomplete trace read as far as it goes, 4 unreadable, "
+    "130 interrupted.",
+)
+for command in (record, stats, show, probe, info):
+    app.command()(command)

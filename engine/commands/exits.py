@@ -1,0 +1,54 @@
+"""How a command ends: one line on stderr for an error of ours, and the exit status that goes with it."""
+
+from enum import IntEnum
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from engine.errors import EngineFault, ModelError, Refused, SpecstepError, TraceError
+
+
+class Exit(IntEnum):
+    """What the status of a finished command says."""
+
+    OK = 0
+    NO = 1
+    """The answer is no: traces differ, findings, not exact, a run that broke."""
+    USAGE = 2
+    INCOMPLETE = 3
+    """An incomplete trace, read as far as it goes."""
+    UNREADABLE = 4
+    INTERRUPTED = 130
+
+
+def exit_of(error: SpecstepError) -> Exit:
+    """The status for an error that ends a command."""
+    match error:
+        case TraceError():
+            return Exit.UNREADABLE
+        case Refused() | ModelError():
+            return Exit.USAGE
+        case EngineFault():
+            return Exit.NO
+        case _:
+            return Exit.NO
+
+
+def complain(message: str) -> None:
+    """One line on stderr."""
+    typer.echo(f"specstep: {message}", err=True)
+
+
+class Commands(TyperGroup):
+    """Commands whose errors of ours become a line and a status instead of a traceback."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except SpecstepError as error:
+            complain(str(error))
+            raise typer.Exit(exit_of(error)) from error
+        except KeyboardInterrupt as interrupt:
+            complain("interrupted")
+            raise typer.Exit(Exit.INTERRUPTED) from interrupt

@@ -1,0 +1,94 @@
+"""``specstep show``: one round of a trace."""
+
+from collections.abc import Callable
+from typing import Annotated
+
+import msgspec
+import typer
+
+from engine.commands import run_options as flag
+from engine.commands.reading import TracePath, finish, open_trace
+from engine.errors import Refused
+from engine.records import Round, Verdict
+
+MARKS = {Verdict.ACCEPTED: "✓", Verdict.REJECTED: "✗", Verdict.UNJUDGED: "·", Verdict.UNVERIFIED: "◦"}
+TEXT_WIDTH = 20
+
+Index = Annotated[int, typer.Option("--round", "-r", min=0, help="Which round, from 0.")]
+
+
+def show(trace: TracePath, index: Index, as_json: flag.Json = False) -> None:
+    """One round as it was recorded: drafts beside the base's choices, positions and times."""
+    source = open_trace(trace)
+    if index >= len(source):
+        held = f"rounds 0 to {len(source) - 1}" if len(source) else "no rounds"
+        raise Refused(f"{trace}: there is no round {index}, it has {held}")
+    round_ = source.round(index)
+    if as_json:
+        typer.echo(msgspec.json.format(msgspec.json.encode(round_), indent=2).decode())
+    else:
+        typer.echo(described(round_, source.piece))
+    finish(source)
+
+
+def described(round_: Round, piece: Callable[[int], bytes | None]) -> str:
+    """The round as lines of text; whatever the tokens hold, no control character is among them."""
+    return "\n".join([_headline(round_), *_tokens(round_, piece), *_footer(round_)])
+
+
+def visible(piece: bytes | None) -> str:
+    """A token's text with everything that does not print as itself written out; empty if it is not known."""
+    if piece is None:
+        return ""
+    text = piece.decode("utf-8", errors="backslashreplace")
+    shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+    return f"'{shown}'"
+
+
+def _headline(round_: Round) -> str:
+    parts = [f"round {round_.index}", round_.form if round_.reason is None else f"{round_.form} ({round_.reason})"]
+    if round_.pos is not None:
+        parts.append(f"positions {round_.pos} to {round_.consumed}")
+    if round_.cut is not None:
+        parts.append(f"cut by the {round_.cut}")
+    return f"{', '.join(parts)}: {round_.drafted} drafted, {round_.take} accepted, {round_.count} emitted"
+
+
+def _tokens(round_: Round, piece: Callable[[int], bytes | None]) -> list[str]:
+    if round_.t1 is None:
+        return []
+
+    def token(id_: int) -> str:
+        return f"{id_:>7} {visible(piece(id_)):<{TEXT_WIDTH}}"
+
+    def line(mark: str, j: int, draft: str) -> str:
+        base = token(round_.targets[j]) if round_.targets and j < len(round_.targets) else ""
+        figures = " ".join(_figure(values, j) for values in (round_.target_p, round_.gap))
+        return f"  {mark} {draft} {base:<{TEXT_WIDTH + 8}} {figures}".rstrip()
+
+    verdicts, drafts = round_.verdicts, round_.drafts or ()
+    blank = " " * (TEXT_WIDTH + 8)
+    head = f"    {'draft':<{TEXT_WIDTH + 8}}      p {'base':<{TEXT_WIDTH + 8}}      p    gap"
+    lines = [f"  → {token(round_.t1)}", head]
+    for j, draft in enumerate(drafts):
+        lines.append(line(MARKS[verdicts[j]], j, f"{token(draft)} {_figure(round_.draft_p, j)}"))
+    if round_.take == len(drafts):
+        lines.append(line("→", len(drafts), f"{blank} {'':>6}"))
+    return [*lines, f"  next: {token(round_.next).strip()}"] if round_.next is not None else lines
+
+
+def _footer(round_: Round) -> list[str]:
+    lines = []
+    if round_.fallback is not None:
+        mean = "-" if round_.fallback.mean is None else f"{round_.fallback.mean:.2f}"
+        counts = " ".join(map(str, round_.fallback.window))
+        lines.append(f"  window: {counts} (mean {mean}{', off' if round_.fallback.off else ''})")
+    if round_.ms:
+        lines.append("  ms: " + ", ".join(f"{phase} {ms:.3f}" for phase, ms in round_.ms.items()))
+    if round_.state:
+        lines.append("  state: " + ", ".join(f"{key} {value}" for key, value in round_.state.items()))
+    return lines
+
+
+def _figure(values: tuple[float, ...] | None, j: int) -> str:
+    return f"{values[j]:>6.3f}" if values is not None and j < len(values) else " " * 6
