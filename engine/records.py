@@ -31,10 +31,10 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_
 
 
 class BaseInfo(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The target model of a run."""
+    """The target model of a run. A ``vocab_size`` of 0 is unknown (an imported log) and is not written."""
 
     name: str
-    vocab_size: int
+    vocab_size: int = 0
     sha256: str | None = None
     layers: int | None = None
     state: str | None = None

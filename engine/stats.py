@@ -30,7 +30,7 @@ class Stats:
 
     def __init__(self) -> None:
         self.rounds = self.plain_rounds = self.drafted = self.verified = self.accepted = self.judged = 0
-        self.emitted = self.emitted_drafted = self.batches = self.steps = 0
+        self.emitted = self.emitted_drafted = self.timed = self.batches = self.steps = 0
         self.ms: dict[str, array[float]] = defaultdict(lambda: array("d"))
         self.plain_steps = array("d")
         self._costs = array("d")
@@ -52,7 +52,8 @@ class Stats:
         ms = round_.ms or {}
         for phase, value in ms.items():
             self.ms[phase].append(value)
-        if round_.drafted == 0:
+        self.timed += round_.count if ms else 0
+        if round_.form == "plain" or (round_.drafted == 0 and not _unlogged(round_)):
             self.plain_rounds += 1
             self.steps += 1
             if "step" in ms and round_.reason != "zero-draft":
@@ -148,7 +149,7 @@ class Stats:
             },
             "plain_ms": self.plain_ms(measured),
             "ttft_ms": prefill.ms if prefill else None,
-            "tokens_per_second": self.emitted / wall * 1000 if wall else None,
+            "tokens_per_second": self.timed / wall * 1000 if wall else None,
             "break_even": self.break_even(measured),
             "speedup": self.speedup(measured),
             "repeated_8grams": None if tokens is None else repeated_ngrams(list(tokens)),
@@ -160,6 +161,11 @@ def repeated_ngrams(tokens: list[int], size: int = 8) -> float | None:
     """The share of n-grams that occurred earlier in the text; ``None`` for a text shorter than one."""
     grams = [tuple(tokens[i : i + size]) for i in range(len(tokens) - size + 1)]
     return 1 - len(set(grams)) / len(grams) if grams else None
+
+
+def _unlogged(round_: Round) -> bool:
+    """Whether the number of drafts is not known, as in the logs of some engines."""
+    return round_.drafts is None and round_.n_drafts is None
 
 
 def _last_open(round_: Round) -> int | None:

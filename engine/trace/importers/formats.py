@@ -1,0 +1,45 @@
+"""The formats by name."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from engine.errors import Refused, TraceError
+from engine.trace.importers import aiperf, dflash_mlx, llama_server, ort_genai, sglang, vllm
+from engine.trace.importers.request import Found
+
+FORMATS: dict[str, Callable[[Path], Found]] = {
+    "vllm": vllm.read,
+    "dflash-mlx": dflash_mlx.read,
+    "llama-server": llama_server.read,
+    "sglang": sglang.read,
+    "aiperf": aiperf.read,
+    "ort-genai": ort_genai.read,
+}
+
+
+def read(name: str, path: Path) -> Found:
+    """The requests of the file at ``path``.
+
+    Raises:
+        Refused: no such format.
+        TraceError: the file cannot be read, or nothing in it is of that format.
+    """
+    if name not in FORMATS:
+        raise Refused(f"format {name!r} is not known: use one of {', '.join(FORMATS)}")
+    found = FORMATS[name](path)
+    if found.requests:
+        return found
+    if found.problems:
+        raise TraceError(f"{path}: nothing of {name} can be read: {found.problems[0]}")
+    if path.stat().st_size == 0:
+        raise TraceError(f"{path}: the file is empty")
+    others = [other for other in FORMATS if other != name and _fits(other, path)]
+    hint = f"; it looks like {others[0]}" if others else ""
+    raise TraceError(f"{path}: nothing of {name} is in it: no line has what it writes of speculation{hint}")
+
+
+def _fits(name: str, path: Path) -> bool:
+    try:
+        return bool(FORMATS[name](path).requests)
+    except TraceError:
+        return False
