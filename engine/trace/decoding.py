@@ -1,12 +1,12 @@
 """What one whole record is: its type at a glance, the typed value, and the map with every key."""
 
-from typing import Any
+from typing import Any, TypeVar
 
 import msgpack
 import msgspec
 
 from engine.errors import TraceError
-from engine.records import FORMAT, VERSION, AnyRecord, Check, End, Event, Header, Index, Prefill, Round, Tokens
+from engine.records import FORMAT, VERSION, AnyRecord, Check, End, Event, Header, Index, Prefill, Record, Round, Tokens
 from engine.trace.framing import MAX_DEPTH, Cut
 
 
@@ -34,6 +34,9 @@ class Glance(msgspec.Struct, gc=False):
         return (self.take or 0) + 1 if self.n_emitted is None else self.n_emitted
 
 
+R = TypeVar("R", bound=Record)
+
+
 class _Claim(msgspec.Struct):
     type: Any = None
     format: Any = None
@@ -41,7 +44,7 @@ class _Claim(msgspec.Struct):
 
 
 _TYPES = (Header, Tokens, Prefill, Round, Event, Check, End, Index)
-_KNOWN = {cls.__struct_config__.tag: msgspec.msgpack.Decoder(cls) for cls in _TYPES}
+_KNOWN = {cls.__struct_config__.tag for cls in _TYPES}
 _ANY = msgspec.msgpack.Decoder(AnyRecord)
 _GLANCE = msgspec.msgpack.Decoder(Glance)
 _GLANCES = msgspec.msgpack.Decoder(list[Glance])
@@ -53,7 +56,15 @@ def glances(cut: Cut) -> list[Glance]:
     try:
         return _GLANCES.decode(b"\xdd" + len(cut.ends).to_bytes(4, "big") + cut.data)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
-        return [_glance(data) for _, data in cut.spans()]
+        return [glance_at(data) for _, data in cut.spans()]
+
+
+def glance_at(data: bytes) -> Glance:
+    """One whole record at a glance; see ``glances``."""
+    try:
+        return _GLANCE.decode(data)
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+        return Glance(type=_claimed_type(data), n_emitted=0)
 
 
 def decode(data: bytes, byte: int) -> AnyRecord | Unknown:
@@ -61,9 +72,9 @@ def decode(data: bytes, byte: int) -> AnyRecord | Unknown:
     try:
         record: AnyRecord = _ANY.decode(data)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
-        type_ = _claim(data).type
+        type_ = _claimed_type(data)
         if type_ not in _KNOWN:
-            return Unknown(type=type_ if isinstance(type_, str) else "", fields=fields(data, byte))
+            return Unknown(type=type_, fields=fields(data, byte))
         raise TraceError(f"the {type_} record at byte {byte} cannot be read: {error}", byte) from error
     match record:
         case Round(state=None):
@@ -77,6 +88,14 @@ def decode(data: bytes, byte: int) -> AnyRecord | Unknown:
     return record
 
 
+def decode_as(cls: type[R], data: bytes, byte: int) -> R:
+    """The record at ``byte``, which must be of this type (a map can name its type twice). Raises ``TraceError``."""
+    record = decode(data, byte)
+    if not isinstance(record, cls):
+        raise TraceError(f"the record at byte {byte} is not a {cls.__struct_config__.tag} record", byte)
+    return record
+
+
 def decode_header(data: bytes, byte: int = 0) -> Header:
     """The header of a trace. Raises ``TraceError`` for anything else, and for a version that is not known here."""
     claim = _claim(data)
@@ -85,9 +104,7 @@ def decode_header(data: bytes, byte: int = 0) -> Header:
     if isinstance(claim.version, int) and claim.version > VERSION:
         what = f"the trace is of version {claim.version} (header at byte {byte}), this program reads up to {VERSION}"
         raise TraceError(f"{what}: use a newer one", byte)
-    header = decode(data, byte)
-    assert isinstance(header, Header)
-    return header
+    return decode_as(Header, data, byte)
 
 
 def fields(data: bytes, byte: int) -> dict[Any, Any]:
@@ -102,12 +119,9 @@ def fields(data: bytes, byte: int) -> dict[Any, Any]:
     return value
 
 
-def _glance(data: bytes) -> Glance:
-    try:
-        return _GLANCE.decode(data)
-    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
-        type_ = _claim(data).type
-        return Glance(type=type_ if isinstance(type_, str) else "", n_emitted=0)
+def _claimed_type(data: bytes) -> str:
+    type_ = _claim(data).type
+    return type_ if isinstance(type_, str) else ""
 
 
 def _claim(data: bytes) -> _Claim:

@@ -14,7 +14,7 @@ from engine.errors import TraceError
 from engine.records import AnyRecord, End, Event, Header, Prefill, Round, Tokens
 from engine.trace.blocks import Block, load
 from engine.trace.contents import WIDE, Contents
-from engine.trace.decoding import Unknown, decode, decode_header, fields, glances
+from engine.trace.decoding import Unknown, decode, decode_as, decode_header, fields, glances
 from engine.trace.framing import Cut, Framer, Torn
 from engine.trace.index import read_index
 from engine.trace.pread import ReadAt
@@ -97,9 +97,7 @@ class Trace:
             raise IndexError(f"round {index} of {len(self)}")
         block = self._block(index // self._contents.every)
         row = block.rounds[index % self._contents.every]
-        record = decode(row.data, row.byte)
-        assert isinstance(record, Round)
-        return record
+        return decode_as(Round, row.data, row.byte)
 
     def events(self) -> tuple[Event, ...]:
         """All events, in the order of the file."""
