@@ -1,6 +1,7 @@
 """The DFlash block drafter: all drafts of a round in one pass, from the taps of the base's layers."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,12 +13,14 @@ from engine.session import Session
 
 
 class DFlashDrafter:
-    """Runs a graph as ``engine.models.graph_drafters.dflash_graph`` makes it.
+    """Runs a graph as ``engine.models.graph_dflash.dflash_graph`` makes it.
 
     Only the context is cached, one row a committed position and layer; the block's own keys and values are never kept.
     Positions that were committed since the last draft wait as taps and enter the cache in the next pass, so that a
     rollback is a shorter count in every case.
     """
+
+    _row_outputs: tuple[str, ...] = ("logits",)
 
     def __init__(self, session: Session, info: DrafterInfo, context_length: int) -> None:
         self.info = info
@@ -34,7 +37,7 @@ class DFlashDrafter:
                 assert isinstance(head_dim, int)
                 layer_part = name.removeprefix("past_key_values.")
                 self._context[layer_part] = np.zeros((1, context_length, heads, head_dim), np.float32)
-        self._outputs = ["logits", *(f"present.{name}" for name in self._context)]
+        self._present = [f"present.{name}" for name in self._context]
         self._consumed = 0
         self._cached = 0
 
@@ -47,16 +50,22 @@ class DFlashDrafter:
         feeds = {f"past_key_values.{name}": rows[:, : self._cached] for name, rows in self._context.items()}
         feeds["taps"] = self._taps[:, self._cached : count]
         feeds["input_ids"] = np.array([[t1]], np.int64)
-        logits, *present = self._session.run(self._outputs, feeds)
+        outputs = self._session.run([*self._row_outputs, *self._present], feeds)
+        own, present = outputs[: len(self._row_outputs)], outputs[len(self._row_outputs) :]
         for rows, new in zip(self._context.values(), present, strict=True):
             rows[:, self._cached : count] = new
         self._cached = count
+        return self._chosen(own, limit, lambda row, j: pick(row, count + 1 + j), tau)
+
+    def _chosen(self, outputs: list[NDArray[Any]], limit: int, pick: PickRow, tau: float) -> Draft:
+        """Pick along the rows; ``pick`` is given a row's number."""
+        logits = outputs[0][0]
         picks: list[Pick] = []
-        for row in logits[0, :limit]:
-            picks.append(pick(row, count + 1 + len(picks)))
+        for j, row in enumerate(logits[:limit]):
+            picks.append(pick(row, j))
             if picks[-1].confidence < tau:
                 break
-        return Draft.of(picks, logits[0, : len(picks)])
+        return Draft.of(picks, logits[: len(picks)])
 
     def commit(self, tokens: Sequence[int], rows: Rows) -> None:
         assert rows.taps is not None
@@ -70,6 +79,29 @@ class DFlashDrafter:
     def rollback(self, keep: int) -> None:
         self._consumed = min(self._consumed, keep)
         self._cached = min(self._cached, keep)
+
+
+class DFlash2Drafter(DFlashDrafter):
+    """Runs a graph as ``engine.models.graph_dflash.dflash2_graph`` makes it: a walk over each row's best tokens.
+
+    A row's logits are its candidates' scores after the token that was picked before, and minus infinity elsewhere.
+    """
+
+    _row_outputs = ("candidates", "scores")
+
+    def _chosen(self, outputs: list[NDArray[Any]], limit: int, pick: PickRow, tau: float) -> Draft:
+        candidates, scores = outputs[0][0], outputs[1][0]
+        rows = np.full((min(limit, len(candidates)), self.vocab_size or 0), -np.inf, np.float32)
+        picks: list[Pick] = []
+        came_from = 0
+        for j, row in enumerate(rows):
+            row[candidates[j]] = scores[j, came_from]
+            picks.append(pick(row, j))
+            if picks[-1].confidence < tau:
+                break
+            # A pick from outside, which only a caller's own choice can be, is followed as the best candidate would be.
+            came_from = int((candidates[j] == picks[-1].token).argmax())
+        return Draft.of(picks, rows[: len(picks)])
 
 
 def _last(session: Session, name: str) -> int:

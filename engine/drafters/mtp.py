@@ -15,7 +15,7 @@ CACHED_WIDTH = 32
 
 
 class MtpDrafter:
-    """Chains a graph as ``engine.models.graph_drafters.mtp_graph`` makes it.
+    """Chains a graph as ``engine.models.graph_mtp.mtp_graph`` makes it.
 
     Its input is pairs: pair ``i`` is (token ``i + 1``, the base's hidden state ``i``). Over ``n`` committed positions
     the pairs up to ``n - 2`` are known; pair ``n - 1`` is made with ``t1`` when it drafts, in one pass with those that

@@ -2,6 +2,7 @@
 
 import dataclasses
 import hashlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ from numpy.typing import NDArray
 from engine.models.bundled import FORMAT, MANIFEST, TOKENIZER, BaseEntry, DrafterEntry, File, Manifest
 from engine.models.graph import Graph, Weights
 from engine.models.graph_decoder import Sizes, base_graph
-from engine.models.graph_drafters import dflash_graph, mtp_graph
+from engine.models.graph_dflash import Block, dflash2_graph, dflash_graph
+from engine.models.graph_mtp import mtp_graph
 from engine.models.weights import Storage, WeightFile
 
 WEIGHTS = "weights.bin"
@@ -25,6 +27,7 @@ class Networks:
     base: Weights
     mtp: Weights | None = None
     dflash: Weights | None = None
+    dflash2: Weights | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,6 +41,7 @@ class Layout:
     drafter_layers: int
     start_token: int
     stop_tokens: tuple[int, ...]
+    selector_top: int = 16
     storage: Storage = Storage.INT8
 
 
@@ -46,20 +50,33 @@ def write_bundle(folder: Path, networks: Networks, sizes: Sizes, layout: Layout,
     folder.mkdir(parents=True, exist_ok=True)
     shared = {name: networks.base[name] for name in ("embed_tokens.weight", "lm_head.weight") if name in networks.base}
     drafters: dict[str, DrafterEntry] = {}
+    block = Block(layout.drafter_layers, layout.block_size, len(layout.taps))
     with WeightFile(folder / WEIGHTS) as file:
-        graph = Graph("base", networks.base, file, layout.storage)
-        base_graph(graph, sizes, layout.taps)
-        digest = graph.save(folder / "base.onnx")
-        base = BaseEntry("base.onnx", sizes.num_hidden_layers, digest)
-        if networks.mtp is not None:
-            graph = Graph("mtp", shared | _under("mtp", networks.mtp), file, layout.storage)
-            mtp_graph(graph, sizes)
-            drafters["mtp"] = DrafterEntry("mtp.onnx", graph.save(folder / "mtp.onnx"), digest)
-        if networks.dflash is not None:
-            graph = Graph("dflash", shared | _under("dflash", networks.dflash), file, layout.storage)
-            dflash_graph(graph, sizes, layout.drafter_layers, layout.block_size, len(layout.taps))
-            written = graph.save(folder / "dflash.onnx")
-            drafters["dflash"] = DrafterEntry("dflash.onnx", written, digest, layout.block_size, layout.taps)
+
+        def write(name: str, weights: Weights, build: Callable[[Graph], None]) -> str:
+            graph = Graph(name, weights, file, layout.storage)
+            build(graph)
+            return graph.save(folder / f"{name}.onnx")
+
+        digest = write("base", networks.base, lambda graph: base_graph(graph, sizes, layout.taps))
+        builds: dict[str, tuple[Weights | None, Callable[[Graph], None]]] = {
+            "mtp": (networks.mtp, lambda graph: mtp_graph(graph, sizes)),
+            "dflash": (networks.dflash, lambda graph: dflash_graph(graph, sizes, block)),
+            "dflash2": (networks.dflash2, lambda graph: dflash2_graph(graph, sizes, block, layout.selector_top)),
+        }
+        for kind, (weights, build) in builds.items():
+            if weights is None:
+                continue
+            written = write(kind, shared | _under(kind, weights), build)
+            reads_taps = kind != "mtp"
+            drafters[kind] = DrafterEntry(
+                f"{kind}.onnx",
+                written,
+                digest,
+                layout.block_size if reads_taps else None,
+                layout.taps if reads_taps else None,
+            )
+    base = BaseEntry("base.onnx", sizes.num_hidden_layers, digest)
     (folder / TOKENIZER).write_bytes(tokenizer)
     names = [base.graph, *(entry.graph for entry in drafters.values()), WEIGHTS, TOKENIZER]
     manifest = Manifest(

@@ -2,13 +2,14 @@
 
 import dataclasses
 import hashlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from engine.base.onnx import OnnxBase
-from engine.drafters.dflash import DFlashDrafter
+from engine.drafters.dflash import DFlash2Drafter, DFlashDrafter
 from engine.drafters.drafter import Drafter
 from engine.drafters.mtp import MtpDrafter
 from engine.errors import ModelError
@@ -140,9 +141,14 @@ def load_drafter(bundle: Bundle, kind: str, *, threads: int = 1) -> Drafter:
         kind=kind, name=f"{manifest.name}-{kind}", sha256=entry.sha256, block_size=entry.block_size, taps=entry.taps
     )
     session = _session(bundle, entry.graph, threads)
-    if kind == "mtp":
-        return MtpDrafter(session, info, manifest.context_length)
-    return DFlashDrafter(session, info, manifest.context_length)
+    drafters: dict[str, Callable[[Session, DrafterInfo, int], Drafter]] = {
+        "mtp": MtpDrafter,
+        "dflash": DFlashDrafter,
+        "dflash2": DFlash2Drafter,
+    }
+    if kind not in drafters:
+        raise ModelError(f"{bundle.folder}: drafter {kind!r} is of a kind that this version cannot run")
+    return drafters[kind](session, info, manifest.context_length)
 
 
 def _session(bundle: Bundle, graph: str, threads: int) -> Session:

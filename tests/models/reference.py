@@ -50,8 +50,8 @@ class Reference:
                 rows = np.concatenate([rows, out])
         return np.stack(logits)
 
-    def dflash_block(self, dflash: Weights, t1: int, taps: Array, block: int) -> Array:
-        """Logits of a block's rows 1 and up, over a context of ``taps``."""
+    def dflash_rows(self, dflash: Weights, t1: int, taps: Array, block: int) -> Array:
+        """Final states of a block's rows 1 and up, over a context of ``taps``; convolved where there are kernels."""
         context = self._norm(taps @ dflash["fc.weight"].T, dflash["norm_context.weight"])
         x = np.concatenate([self.embed([t1]), np.tile(dflash["mask"], (block - 1, 1))])
         before, own = np.arange(len(taps)), len(taps) + np.arange(block)
@@ -59,18 +59,33 @@ class Reference:
         for i in range(layers):
             prefix = f"layers.{i}"
             normed = self._norm(x, dflash[f"{prefix}.input_layernorm.weight"])
-            rows, positions = np.concatenate([context, normed]), np.concatenate([before, own])
-            x = x + self._attend(dflash, prefix, normed, own, rows, positions, causal=False)
-            x = x + self._mlp(dflash, prefix, x)
-        return self.head(self._norm(x, dflash["norm.weight"])[1:])
+            kernels = _kernels(dflash, f"attention_conv.{i}", normed)
+            mixed = _convolved(normed, kernels, 0)
+            rows, positions = np.concatenate([context, mixed]), np.concatenate([before, own])
+            out = self._attend(dflash, prefix, mixed, own, rows, positions, causal=False)
+            x = x + _convolved(out, kernels, 1)
+            normed = self._norm(x, dflash[f"{prefix}.post_attention_layernorm.weight"])
+            kernels = _kernels(dflash, f"mlp_conv.{i}", normed)
+            x = x + _convolved(self._mlp(dflash, prefix, _convolved(normed, kernels, 0)), kernels, 1)
+        return self._norm(x, dflash["norm.weight"])[1:]
+
+    def selector_walk(self, dflash2: Weights, t1: int, rows: Array, top: int) -> tuple[list[int], Array]:
+        """The greedy walk over each row's ``top`` best tokens, and its scores ``[rows, vocab]``, elsewhere -inf."""
+        logits = self.head(rows)
+        tokens, scores = [t1], np.full_like(logits, -np.inf)
+        for t, row in enumerate(rows):
+            best = np.argsort(-logits[t], kind="stable")[:top]
+            left = dflash2["predecessor_embed"][tokens[-1]] * (dflash2["hidden_projection.weight"] @ row)
+            scores[t, best] = logits[t, best] + dflash2["successor_embed"][best] @ left
+            tokens.append(int(scores[t].argmax()))
+        return tokens[1:], scores
 
     def _layer(self, weights: Weights, x: Array, prefix: str, positions: NDArray[np.int64]) -> Array:
         normed = self._norm(x, weights[f"{prefix}.input_layernorm.weight"])
         x = x + self._attend(weights, prefix, normed, positions, normed, positions, causal=True)
-        return x + self._mlp(weights, prefix, x)
+        return x + self._mlp(weights, prefix, self._norm(x, weights[f"{prefix}.post_attention_layernorm.weight"]))
 
-    def _mlp(self, weights: Weights, prefix: str, x: Array) -> Array:
-        normed = self._norm(x, weights[f"{prefix}.post_attention_layernorm.weight"])
+    def _mlp(self, weights: Weights, prefix: str, normed: Array) -> Array:
         gate = normed @ weights[f"{prefix}.mlp.gate_proj.weight"].T
         up = normed @ weights[f"{prefix}.mlp.up_proj.weight"].T
         down: Array = (gate / (1 + np.exp(-gate)) * up) @ weights[f"{prefix}.mlp.down_proj.weight"].T
@@ -129,3 +144,20 @@ class Reference:
     def _norm(self, x: Array, scale: NDArray[np.float32]) -> Array:
         normed: Array = x / np.sqrt((x**2).mean(-1, keepdims=True) + self.sizes.rms_norm_eps) * scale
         return normed
+
+
+def _kernels(weights: Weights, name: str, normed: Array) -> Array | None:
+    """Convolution coefficients ``[rows, side, tap, hidden]`` of a sublayer of DFlash 2, ``None`` for DFlash."""
+    if f"{name}.base_kernel" not in weights:
+        return None
+    deltas = normed @ weights[f"{name}.kernel_projection.weight"].T
+    deltas = deltas.reshape(len(normed), 2, 2, -1)
+    per_group = normed.shape[-1] // deltas.shape[-1]
+    return np.asarray(weights[f"{name}.base_kernel"] + np.repeat(deltas, per_group, -1), np.float64)
+
+
+def _convolved(rows: Array, kernels: Array | None, side: int) -> Array:
+    if kernels is None:
+        return rows
+    before = np.concatenate([np.zeros_like(rows[:1]), rows[:-1]])
+    return np.asarray(kernels[:, side, 0] * rows + kernels[:, side, 1] * before, np.float64)

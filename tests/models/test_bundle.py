@@ -29,7 +29,7 @@ def test_a_bundle_gives_a_base_its_drafters_and_its_tokenizer(folder: Path) -> N
     assert base.vocab_size == bundle.tokenizer().vocab_size == VOCAB
     assert base.context_length == CONTEXT
     assert base.info.sha256 == bundle.manifest.base.sha256
-    assert [load_drafter(bundle, kind).vocab_size for kind in bundle.manifest.drafters] == [VOCAB, VOCAB]
+    assert [load_drafter(bundle, kind).vocab_size for kind in bundle.manifest.drafters] == [VOCAB] * 3
     assert bundle.tokenizer().encode("a") != []
 
 
@@ -38,7 +38,7 @@ def test_the_embedding_is_stored_once_for_all_graphs(tmp_path: Path, nets: Netwo
     whole = write(tmp_path / "whole", nets, storage=Storage.FLOAT32)
 
     size = (whole.folder / "weights.bin").stat().st_size
-    drafters = sum(array.nbytes for part in (nets.mtp, nets.dflash) if part for array in part.values())
+    drafters = sum(array.nbytes for part in (nets.mtp, nets.dflash, nets.dflash2) if part for array in part.values())
     embedding = nets.base["embed_tokens.weight"].nbytes
     assert size - (alone.folder / "weights.bin").stat().st_size < drafters + embedding
 
@@ -54,7 +54,9 @@ def test_the_base_keeps_its_digest_when_only_its_drafters_change(tmp_path: Path,
     assert other_base.base.sha256 != first.base.sha256
 
 
-@pytest.mark.parametrize("name", ["base.onnx", "mtp.onnx", "dflash.onnx", "weights.bin", "tokenizer.json"])
+@pytest.mark.parametrize(
+    "name", ["base.onnx", "mtp.onnx", "dflash.onnx", "dflash2.onnx", "weights.bin", "tokenizer.json"]
+)
 def test_a_missing_file_is_named(folder: Path, name: str) -> None:
     (folder / name).unlink()
 
@@ -113,7 +115,7 @@ def test_a_manifest_that_is_no_json_is_refused(folder: Path) -> None:
 
 
 def test_a_drafter_that_is_not_there_is_named_with_those_that_are(bundle: Bundle) -> None:
-    with pytest.raises(ModelError, match="no drafter 'eagle' in this bundle, it has dflash, mtp"):
+    with pytest.raises(ModelError, match="no drafter 'eagle' in this bundle, it has dflash, dflash2, mtp"):
         load_drafter(bundle, "eagle")
 
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,7 @@ from engine.models.bundled import Bundle, open_bundle
 from engine.models.graph_decoder import Sizes
 from engine.models.weights import Storage
 
-VOCAB, CONTEXT, BLOCK, TAPS = 257, 96, 6, (0, 2)
+VOCAB, CONTEXT, BLOCK, TAPS, SELECTOR_TOP = 257, 96, 6, (0, 2), 8
 SIZES = Sizes(
     vocab_size=VOCAB,
     hidden_size=32,
@@ -57,7 +58,7 @@ def networks(seed: int, family: Family = Family()) -> Networks:
         dflash[f"{name}.weight"] = _scale(rng, hidden)
     for i in range(2):
         dflash |= _layer(rng, f"layers.{i}", family)
-    return Networks(base, mtp, dflash)
+    return Networks(base, mtp, dflash, _dflash2(rng, dflash))
 
 
 def write(folder: Path, nets: Networks, family: Family = Family(), storage: Storage = Storage.FLOAT32) -> Bundle:
@@ -70,6 +71,7 @@ def write(folder: Path, nets: Networks, family: Family = Family(), storage: Stor
         drafter_layers=2,
         start_token=256,
         stop_tokens=(256,),
+        selector_top=SELECTOR_TOP,
         storage=storage,
     )
     write_bundle(folder, nets, family.sizes, layout, tokenizer().to_str().encode())
@@ -91,10 +93,22 @@ def prompt(length: int, seed: int = 0) -> list[int]:
     return [int(token) for token in np.random.default_rng(seed).integers(0, 256, length)]
 
 
-def assert_close(actual: NDArray[np.float32] | None, wanted: NDArray[np.float64]) -> None:
+def assert_close(actual: NDArray[np.float32] | None, wanted: NDArray[np.floating[Any]]) -> None:
     """Equal up to the rounding of a few layers in single precision."""
     assert actual is not None
     np.testing.assert_allclose(actual, wanted, rtol=2e-4, atol=2e-4)
+
+
+def _dflash2(rng: np.random.Generator, dflash: Arrays) -> Arrays:
+    """The same layers with convolutions of groups of 8 and a selector of rank 4."""
+    hidden = SIZES.hidden_size
+    made = dict(dflash)
+    for name in (f"{part}_conv.{i}" for part in ("attention", "mlp") for i in range(2)):
+        made[f"{name}.base_kernel"] = rng.normal([[[1.0], [0.3]]] * 2, 0.1, (2, 2, hidden)).astype(np.float32)
+        made[f"{name}.kernel_projection.weight"] = _matrix(rng, 4 * hidden // 8, hidden) * 0.3
+    made |= {f"{side}_embed": _matrix(rng, VOCAB, 4) * 4 for side in ("predecessor", "successor")}
+    made["hidden_projection.weight"] = _matrix(rng, 4, hidden)
+    return made
 
 
 def _layer(rng: np.random.Generator, prefix: str, family: Family) -> Arrays:

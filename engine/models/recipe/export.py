@@ -1,6 +1,6 @@
 """From trained weights to the bundle: ``python -m engine.models.recipe.export --run DIR [--out DIR]``.
 
-``DIR`` holds ``tokenizer.json``, the base (``base.pt``) and the drafters that were trained (``mtp.pt``, ``dflash.pt``).
+``DIR`` holds ``tokenizer.json``, the base (``base.pt``) and those drafters that were trained (``mtp.pt``, ...).
 """
 
 import argparse
@@ -50,6 +50,7 @@ def export(
         drafter_layers=shape.drafter_layers,
         start_token=0,
         stop_tokens=(0,),
+        selector_top=shape.selector_top,
         storage=storage,
     )
     write_bundle(out, networks, sizes, layout, tokenizer)
@@ -63,7 +64,7 @@ def main() -> None:
     parser.add_argument("--base", default="base.pt", help="the base's file in --run")
     parser.add_argument("--storage", type=Storage, choices=list(Storage), default=Storage.INT8)
     args = parser.parse_args()
-    found = {kind: args.run / f"{kind}.pt" for kind in ("mtp", "dflash")}
+    found = {kind: args.run / f"{kind}.pt" for kind in ("mtp", "dflash", "dflash2")}
     drafters = {kind: weights(path) for kind, path in found.items() if path.is_file()}
     networks = Networks(weights(args.run / args.base), **drafters)
     export(networks, Shape(), (args.run / "tokenizer.json").read_bytes(), args.out, args.name, args.storage)
