@@ -86,9 +86,10 @@ def _silences(
     for data in arriving:
         if data:
             last, said = clock(), False
-            yield from stream.feed(data)
-            if stream.ended and to_end:
-                return
+            for record in stream.feed(data):
+                yield record
+                if to_end and isinstance(record, End):
+                    return
         elif not said and (silent := clock() - last) >= quiet_after:
             said = True
             yield Quiet(silent, stream.framer.pending)

@@ -9,7 +9,7 @@ from typing import BinaryIO, Literal, Self
 import msgspec
 
 from engine.errors import TraceError
-from engine.records import AnyRecord, Check, End, Event, Header, Index, Prefill, Round, Tokens
+from engine.records import Check, End, Event, Header, Index, Prefill, Record, Round, Tokens
 from engine.trace.contents import Contents
 from engine.trace.decoding import Unknown
 from engine.trace.framing import TRAILER_HEAD
@@ -59,7 +59,7 @@ class TraceWriter:
         """Look up a token's bytes (``None`` if it has none); each is written once, before the token's first use."""
         self._lookup = lookup
 
-    def write(self, record: AnyRecord | Unknown) -> None:
+    def write(self, record: Record | Unknown) -> None:
         """Write one record; the first must be the header. ``check`` and ``index`` are skipped: it makes its own."""
         if self._failure is not None:
             raise self._failure
@@ -80,13 +80,13 @@ class TraceWriter:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
 
-    def _refuse_out_of_order(self, record: AnyRecord | Unknown) -> None:
+    def _refuse_out_of_order(self, record: Record | Unknown) -> None:
         if self._ended and self._index:
             raise TraceError(f"{self._sink.name}: the trace has its end; nothing can follow it", self.size)
         if not self._begun and not isinstance(record, Header):
             raise TraceError(f"{self._sink.name}: a trace begins with its header", self.size)
 
-    def _write(self, record: AnyRecord | Unknown) -> None:
+    def _write(self, record: Record | Unknown) -> None:
         match record:
             case Round():
                 self._write_pieces(_round_ids(record))
