@@ -1,0 +1,54 @@
+"""The page that explains the format is right: its program makes its bytes, and they are a clean trace."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+
+from engine.records import AnyRecord, Round
+from engine.trace.audit import audit
+from engine.trace.reader import open_trace
+
+PAGE = (Path(__file__).parents[2] / "recordings" / "FORMAT.md").read_text()
+
+
+def block(kind: str) -> str:
+    """The page's only block of that kind."""
+    (found,) = re.findall(rf"```{kind}\n(.*?)```", PAGE, re.DOTALL)
+    return str(found)
+
+
+def shown_bytes() -> bytes:
+    """The bytes of the example, each line ``offset  bytes  text``."""
+    data = b""
+    for line in block("hex").splitlines():
+        assert int(line[:4], 16) == len(data)
+        data += bytes.fromhex(line[6:53])
+    return data
+
+
+def test_the_program_on_the_page_makes_the_bytes_on_the_page(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-c", block("python"), str(tmp_path / "made")], check=True)
+    assert (tmp_path / "made").read_bytes() == shown_bytes()
+
+
+def test_the_example_is_a_clean_trace(tmp_path: Path) -> None:
+    path = tmp_path / "example"
+    path.write_bytes(shown_bytes())
+    trace = open_trace(path)
+    assert trace.torn is None
+    assert audit(trace.records(), trace.torn) == []
+    assert trace.counts.tolist() == [2, 2]
+    assert (
+        b"".join(trace.piece(token) or b"" for at in (0, 1) for token in trace.round(at).emitted or ()) == b" a b\xa4!"
+    )
+
+
+def test_the_page_names_every_key_of_every_record() -> None:
+    for cls in AnyRecord.__args__:
+        keys = {field.encode_name for field in msgspec.structs.fields(cls)}
+        assert f"`{cls.__struct_config__.tag}`" in PAGE
+        assert {key for key in keys if f"`{key}`" not in PAGE} == set(), cls
+    assert Round in AnyRecord.__args__
