@@ -4,6 +4,7 @@ Code is the standard library of the Python that runs the recipe, docs are the re
 ``python3.11-doc``, prose is the King James text printed by Debian's ``bible -f gen1:1-rev22:21``.
 """
 
+import ast
 import hashlib
 import re
 import sysconfig
@@ -53,6 +54,20 @@ SHOWCASE_MODULES = [
     "collections/__init__",
     "graphlib",
 ]
+
+
+# Each story is a function, a passage of prose, and a second function, under a title of its own: module and function,
+# chapter of the prose, module and function.
+STORIES = (
+    ("the first day", ("colorsys", "rgb_to_yiq"), "Ge 1", ("heapq", "heappushpop")),
+    ("the garden", ("calendar", "weekday"), "Ge 2", ("colorsys", "_v")),
+    ("the flood", ("shlex", "quote"), "Ge 7", ("calendar", "isleap")),
+    ("the tower", ("heapq", "heappush"), "Ge 11", ("heapq", "heappop")),
+    ("the dream", ("calendar", "monthrange"), "Ge 41", ("shlex", "quote")),
+    ("the coat", ("heapq", "heapreplace"), "Ge 37", ("calendar", "isleap")),
+    ("the river", ("colorsys", "hls_to_rgb"), "Exo 2", ("heapq", "heappop")),
+    ("the sea", ("heapq", "heappop"), "Exo 14", ("calendar", "monthrange")),
+)
 
 
 class Document(NamedTuple):
@@ -109,6 +124,28 @@ def prose_documents(bible: Path) -> list[Document]:
     return [Document("prose", name, "\n".join(verses) + "\n", _held_out(name, 3)) for name, verses in chapters.items()]
 
 
+def story(title: str, first: str, passage: str, second: str) -> str:
+    """A module that goes from code to prose and back to code."""
+    return f'"""A story in two voices: {title}."""\n\n\n{first}\n\nTEXT = """\n{passage}\n"""\n\n\n{second}\n'
+
+
+def stories(docs: list[Document]) -> list[str]:
+    """The text of every story, cut from the training documents; a passage is four verses."""
+    texts = {doc.name: doc.text for doc in docs if not doc.held_out}
+
+    def function(module: str, name: str) -> str:
+        text = texts[f"{module}.py"]
+        for node in ast.parse(text).body:
+            if isinstance(node, ast.FunctionDef) and node.name == name:
+                return "\n".join(text.splitlines()[node.lineno - 1 : node.end_lineno])
+        raise ValueError(f"{module}.py has no function {name}")
+
+    return [
+        story(title, function(*first), "\n".join(texts[chapter].splitlines()[:4]), function(*second))
+        for title, first, chapter, second in STORIES
+    ]
+
+
 def documents(data: Path) -> list[Document]:
     """All three domains; ``data`` holds ``kjv.txt`` and the unpacked ``python3.11-doc`` package."""
     stdlib = Path(sysconfig.get_paths()["stdlib"])
@@ -160,5 +197,6 @@ def corpus(docs: list[Document], tokenizer: Tokenizer, seed: int) -> Corpus:
     showcase = {
         "code": np.concatenate([ids[i] for i in rng.permutation(modules)]),
         "prose": np.concatenate([ids[i] for i in books]),
+        "story": np.concatenate([np.array([0, *tokenizer.encode(text).ids], np.uint16) for text in stories(docs)]),
     }
     return Corpus(train, held, size, showcase)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from tokenizers import Tokenizer
 from torch import Tensor
 
 from engine.models.recipe.data import DOMAINS, Corpus, corpus, documents, train_tokenizer
@@ -61,6 +62,10 @@ class Part(NamedTuple):
     length: int
 
 
+MAIN = [Part(0.55, {"code": 10, "docs": 4, "prose": 2}, 256), Part(1.0, {"code": 5, "docs": 2, "prose": 1}, 512)]
+SHOWCASE = [Part(1.0, {"code": 5, "prose": 1, "story": 2}, 512)]
+
+
 def run_stage(
     model: Base,
     streams: dict[str, NDArray[np.uint16]],
@@ -109,43 +114,40 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=40)
     parser.add_argument("--showcase-minutes", type=float, default=9)
     parser.add_argument("--seed", type=int, default=7)
-    parser.add_argument("--layers", type=int, default=10)
-    parser.add_argument("--ffn", type=int, default=512)
+    parser.add_argument("--showcase-only", action="store_true", help="start from the base-main.pt in --out")
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(args.seed)
 
     docs = documents(args.data)
-    tokenizer = train_tokenizer(docs)
-    tokenizer.save(str(args.out / "tokenizer.json"))
+    if not args.showcase_only:
+        train_tokenizer(docs).save(str(args.out / "tokenizer.json"))
+    tokenizer = Tokenizer.from_file(str(args.out / "tokenizer.json"))
     data = corpus(docs, tokenizer, args.seed)
     for domain in DOMAINS:
         held = sum(map(len, data.held_out[domain]))
         print(domain, "train tokens", len(data.train[domain]), "held-out tokens", held, flush=True)
         print("   bytes a token", round(data.held_out_bytes[domain] / held, 3), flush=True)
 
-    shape = Shape(num_hidden_layers=args.layers, intermediate_size=args.ffn)
+    shape = Shape()
     model = Base(shape)
     print("parameters", sum(p.numel() for p in model.parameters()), flush=True)
-    main_parts = [
-        Part(0.55, {"code": 10, "docs": 4, "prose": 2}, 256),
-        Part(1.0, {"code": 5, "docs": 2, "prose": 1}, 512),
-    ]
-    report = {"seed": args.seed, "shape": shape.__dict__}
-    report["main"] = run_stage(
-        model, data.train, main_parts, args.minutes, (0.02, 5e-3), args.seed, warmup=50, hold=0.4
-    )
-    torch.save(model.state_dict(), args.out / "base-main.pt")
-    report["held_out_main"] = held_out(model, data)
-    print(json.dumps(report["held_out_main"]), flush=True)
-    heart = [Part(1.0, {"code": 6, "prose": 2}, 512)]
+    path = args.out / "base.json"
+    report = json.loads(path.read_text()) if args.showcase_only else {"seed": args.seed}
+    if args.showcase_only:
+        model.load_state_dict(torch.load(args.out / "base-main.pt"))
+    else:
+        report["main"] = run_stage(model, data.train, MAIN, args.minutes, (0.02, 5e-3), args.seed, warmup=50, hold=0.4)
+        torch.save(model.state_dict(), args.out / "base-main.pt")
+        report["held_out_main"] = held_out(model, data)
+        path.write_text(json.dumps(report, indent=1))
     report["showcase"] = run_stage(
-        model, data.showcase, heart, args.showcase_minutes, (0.01, 2e-3), args.seed + 1, warmup=10, hold=0.0
+        model, data.showcase, SHOWCASE, args.showcase_minutes, (0.01, 2e-3), args.seed + 1, warmup=10, hold=0.0
     )
     torch.save(model.state_dict(), args.out / "base.pt")
     report["held_out"] = held_out(model, data)
-    print(json.dumps(report["held_out"]), flush=True)
-    (args.out / "base.json").write_text(json.dumps(report, indent=1))
+    path.write_text(json.dumps(report, indent=1))
+    print(json.dumps(report), flush=True)
 
 
 if __name__ == "__main__":
