@@ -1,0 +1,123 @@
+"""Every key of the screen, once: bindings, footer, help and the README's table are made of this list."""
+
+from typing import NamedTuple
+
+
+class Key(NamedTuple):
+    """A key: its stable id, the names Textual knows it by, what it is called on the screen, and what it does.
+
+    ``action`` is the app's action, ``label`` one word for the footer, ``help`` a sentence, ``group`` a heading of the
+    help; ``rank`` orders the footer (0 is not in it) while paused, ``playing`` while rounds run.
+    """
+
+    id: str
+    keys: tuple[str, ...]
+    shown: str
+    action: str
+    label: str
+    help: str
+    group: str
+    rank: int = 0
+    playing: int = 0
+
+
+MOVE, RUN, LOOK, REST = "Move", "Run", "Look", "Other"
+
+KEYS: tuple[Key, ...] = (
+    Key("round.next", ("n", "right"), "n", "forward", "next", "Next round; a live run makes it.", MOVE, 1),
+    Key("round.previous", ("p", "left"), "p", "back", "back", "Previous round.", MOVE, 2),
+    Key("phase.next", ("s",), "s", "into", "into", "One phase on: draft, verify, accept, commit.", MOVE, 3),
+    Key("phase.previous", ("S",), "S", "out", "out", "One phase back.", MOVE),
+    Key(
+        "event.next",
+        ("e",),
+        "e",
+        "event(1)",
+        "event",
+        "Next event: the flip, all accepted, none accepted, a near-tie, a warning.",
+        MOVE,
+        5,
+    ),
+    Key("event.previous", ("E",), "E", "event(-1)", "event back", "Previous event.", MOVE),
+    Key("goto", ("g",), "g", "goto", "go to", "Go to 812 · tok 5000 · t 12.5 · 50% · flip · start · end.", MOVE, 6),
+    Key(
+        "count",
+        (),
+        "0-9",
+        "",
+        "count",
+        "A count for the key that follows: 25n goes on by 25 rounds, 812g goes to round 812.",
+        MOVE,
+    ),
+    Key("run.play", ("space",), "space", "play", "run", "Run, and pause again.", RUN, 4, 1),
+    Key("run.faster", ("plus",), "+", "faster(1)", "faster", "More rounds a second.", RUN, 0, 2),
+    Key("run.slower", ("minus",), "-", "faster(-1)", "slower", "Fewer rounds a second.", RUN, 0, 3),
+    Key("run.interrupt", ("escape",), "esc", "interrupt", "stop", "Stop running; drop a count.", RUN, 0, 4),
+    Key("run.save", ("W",), "W", "save", "save", "Save the rounds of a live run as a trace.", RUN),
+    Key("pane.number", (), "1-5", "", "pane", "Show or focus Text, Round, Fallback, Cost, Rounds.", LOOK),
+    Key("pane.next", ("tab",), "tab", "cycle(1)", "pane", "Next pane.", LOOK),
+    Key("pane.previous", ("shift+tab",), "shift+tab", "cycle(-1)", "pane back", "Previous pane.", LOOK),
+    Key("pane.zoom", ("z",), "z", "zoom", "zoom", "The focused pane alone, and back.", LOOK),
+    Key("pane.up", ("up",), "↑", "scroll(-1)", "up", "Scroll the focused pane.", LOOK),
+    Key("pane.down", ("down",), "↓", "scroll(1)", "down", "Scroll the focused pane.", LOOK),
+    Key("theme", ("t",), "t", "theme", "theme", "Next theme: dark, light, the terminal's own dark and light.", LOOK),
+    Key("help", ("question_mark", "f1"), "?", "help", "help", "This page.", REST, 7, 5),
+    Key("quit", ("q",), "q", "quit", "quit", "Quit.", REST, 8, 6),
+)
+
+
+class Hint(NamedTuple):
+    """A key as the footer shows it."""
+
+    shown: str
+    label: str
+
+
+class Bound(NamedTuple):
+    """A binding: keys as Textual writes them, the action they start, the word for it, and its id."""
+
+    keys: str
+    action: str
+    label: str
+    id: str
+
+
+def bound() -> tuple[Bound, ...]:
+    """All bindings; the digits are one each."""
+    digits = tuple(Bound(digit, f"digit('{digit}')", "count", f"count.{digit}") for digit in "0123456789")
+    others = tuple(Bound(",".join(key.keys), key.action, key.label, key.id) for key in KEYS if key.keys)
+    return digits + others
+
+
+def footer(width: int, *, playing: bool) -> tuple[Hint, ...]:
+    """The keys of the footer, at most seven and no more than fit into ``width`` cells; help and quit stay longest."""
+    ranked = sorted((key for key in KEYS if _rank(key, playing)), key=lambda key: _rank(key, playing))
+    keep = [key for key in ranked if key.id in ("help", "quit")]
+    for key in ranked:
+        if key not in keep and len(keep) < 7 and footer_width([*keep, key]) <= width:
+            keep.append(key)
+    hints = sorted(keep, key=lambda key: _rank(key, playing))
+    return tuple(Hint(key.shown, "pause" if playing and key.id == "run.play" else key.label) for key in hints)
+
+
+def footer_width(keys: "list[Key] | tuple[Hint, ...]") -> int:
+    """The cells that these keys take in the footer, with a cell at each end."""
+    return sum(len(key.shown) + len(key.label) + 3 for key in keys)
+
+
+def groups() -> dict[str, list[Key]]:
+    """The keys under their headings, in order."""
+    result: dict[str, list[Key]] = {}
+    for key in KEYS:
+        result.setdefault(key.group, []).append(key)
+    return result
+
+
+def markdown() -> str:
+    """The table of the README."""
+    rows = [f"| {' '.join(f'`{name}`' for name in key.shown.split(' '))} | {key.help} |" for key in KEYS]
+    return "\n".join(("| Key | |", "|---|---|", *rows))
+
+
+def _rank(key: Key, playing: bool) -> int:
+    return key.playing if playing else key.rank

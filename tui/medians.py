@@ -1,0 +1,31 @@
+"""Medians of columns that grow, recomputed only when they have grown by a part worth the work."""
+
+import statistics
+from array import array
+from collections import defaultdict
+
+EXACT = 4096
+"""Up to so many samples the median is always that of all; beyond, it may lag by an eighth of them."""
+
+
+class Medians:
+    """Samples under names."""
+
+    def __init__(self) -> None:
+        self._samples: dict[str, array[float]] = defaultdict(lambda: array("d"))
+        self._known: dict[str, tuple[int, float]] = {}
+
+    def add(self, name: str, value: float) -> None:
+        """Take in a sample."""
+        self._samples[name].append(value)
+
+    def of(self, name: str) -> float | None:
+        """The median under a name, ``None`` where there is no sample."""
+        if name not in self._samples:
+            return None
+        samples = self._samples[name]
+        size, median = self._known.get(name, (0, 0.0))
+        if size != len(samples) and (len(samples) <= EXACT or len(samples) >= size + size // 8):
+            median = statistics.median(samples)
+            self._known[name] = (len(samples), median)
+        return median

@@ -1,0 +1,190 @@
+"""Paints the Fallback pane: the rolling mean against the bar, where drafting was given up, and what would pay."""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from tui.blocks import spans
+from tui.lines import Line, Span, flow, merged, width_of, wrap
+from tui.marks import Marks, Role
+from tui.numbers import factor
+from tui.plot import Range, Scale, curve, pixels_per_cell
+from tui.series import Fact, Series, window_of
+from tui.session import Session
+
+TITLE = "Fallback"
+_LABEL = 5
+_TEXT_LINES = 5
+_STRETCH = 4
+"""Cells a round gets at most where there are few."""
+
+
+def paint(session: Session, marks: Marks, width: int, height: int) -> list[Line]:
+    """The curve in the height that the figures leave, at least four lines of it."""
+    if session.source.header.drafter is None:
+        return wrap(
+            "This run has no drafter: every round is plain, there is nothing to fall back from.", width, Role.DIM
+        )
+    if not len(session.series):
+        return wrap("No round yet: the mean of tokens a round is plotted here against the bar.", width, Role.DIM)
+    bar = bar_of(session)
+    plotted = max(4, height - _TEXT_LINES - 1)
+    return [
+        *_plot(session, marks, width, plotted, bar),
+        _axis(session, marks, width),
+        *_figures(session, marks, bar, width),
+    ]
+
+
+def bar_of(session: Session) -> float:
+    """The bar of the run in tokens a round, 0 where there is none."""
+    below = session.source.header.options.get("fallback_below", 0.0)
+    return float(below) if isinstance(below, int | float) and math.isfinite(below) else 0.0
+
+
+class Shown(NamedTuple):
+    """The rounds of the curve: the first ``stop``, ``cells`` cells each, or ``parts`` of them in a cell each."""
+
+    stop: int
+    cells: int
+    parts: Sequence[tuple[int, int]]
+
+
+def shown(session: Session, width: int) -> Shown:
+    """All rounds; but of the plain ones after the last drafted only a few, they have no mean."""
+    series = session.series
+    stop = min(len(series), series.last_drafted + 1 + max(4, series.last_drafted // 8))
+    cells = max(1, min(width // max(stop, 1), _STRETCH))
+    return Shown(stop, cells, spans(stop, width))
+
+
+def _plot(session: Session, marks: Marks, width: int, height: int, bar: float) -> list[Line]:
+    top = float(max(session.series.top, math.ceil(bar) + 1, 2))
+    cells = width - _LABEL
+    columns = _columns(session, marks, shown(session, cells), cells)
+    bar_row = Scale(0.0, top, height * pixels_per_cell(marks)[1]).row(bar, height) if bar else None
+    lines = []
+    for y, line in enumerate(curve(columns, height, 0.0, top, bar or None, marks)):
+        rest = marks.bar_line * (cells - width_of(line)) if y == bar_row else ""
+        lines.append((_label(y, height, top, bar if y == bar_row else None, marks), *line, Span(rest, Role.BAR)))
+    return lines
+
+
+def _columns(session: Session, marks: Marks, part: Shown, cells: int) -> list[Range | None]:
+    """A pixel column each: straight lines between rounds that have room, else the range of the rounds in it."""
+    series = session.series
+    across, _ = pixels_per_cell(marks)
+    if part.stop <= cells:
+        each = part.cells * across
+        return [_between(series, x // each, x % each / each) for x in range((part.stop - 1) * each + 1)]
+    columns = []
+    for start, stop in spans(part.stop, cells * across):
+        low, high = series.low.over(start, stop), series.high.over(start, stop)
+        columns.append(Range(low, high) if math.isfinite(low) else None)
+    return columns
+
+
+def _between(series: Series, index: int, share: float) -> Range | None:
+    """The mean a share of the way from a round to the next."""
+    here, there = series.mean(index), series.mean(index + 1) if share else None
+    if here is None:
+        return None
+    if not share:
+        return Range(here, here)
+    if there is None:
+        return None
+    value = here + (there - here) * share
+    return Range(value, value)
+
+
+def _label(y: int, height: int, top: float, bar: float | None, marks: Marks) -> Span:
+    """The value at the top and bottom lines, and at the bar's."""
+    edge = "|" if marks.plain_text else "┤"
+    if bar is not None:
+        return Span(f"{bar:4.1f}{edge}", Role.BAR)
+    if y in (0, height - 1):
+        return Span(f"{0.0 if y else top:4.1f}{edge}", Role.DIM)
+    return Span("    " + marks.vertical, Role.DIM)
+
+
+def _axis(session: Session, marks: Marks, width: int) -> Line:
+    series = session.series
+    cells = width - _LABEL
+    part = shown(session, cells)
+    row = [Span(" " * (_LABEL - 1) + marks.corner, Role.DIM)]
+    here = min(session.moment.index, part.stop - 1)
+    for start, stop in part.parts:
+        facts = series.facts.over(start, stop)
+        cursor = start <= here < stop
+        fill = marks.plain if facts & Fact.PLAIN else marks.axis
+        if facts & Fact.FLIP:
+            row.append(Span(marks.flip, Role.CURSOR if cursor else Role.FLIP))
+        elif cursor:
+            row.append(Span(marks.cursor, Role.CURSOR))
+        else:
+            row.append(Span(fill, Role.PLAIN if facts & Fact.PLAIN else Role.DIM))
+        row.append(Span(fill * (part.cells - 1), Role.PLAIN if facts & Fact.PLAIN else Role.DIM))
+    rest = cells - len(part.parts) * part.cells
+    more = len(series) - part.stop
+    note = f" {more} more plain" if more else ""
+    row.append(Span(note if len(note) <= rest else "", Role.DIM))
+    return merged(row)
+
+
+def _figures(session: Session, marks: Marks, bar: float, width: int) -> list[Line]:
+    lines = [_state(session, marks, bar), _window(session)]
+    series = session.series
+    even, speedup = series.break_even, series.speedup
+    if even is None:
+        text = "break-even unknown: no plain step was timed" if series.stats.rounds else "break-even unknown"
+        lines += wrap(text, width, Role.DIM)
+    else:
+        pays = (Span(f"{factor(speedup)}{marks.times}", Role.STRONG), Span(" speed-up", Role.DIM))
+        lines += flow(((Span("break-even ", Role.DIM), Span(f"{factor(even)} tokens a round")), pays), width)
+    return lines
+
+
+def _state(session: Session, marks: Marks, bar: float) -> Line:
+    flip = session.series.flip
+    if flip is not None and session.settled >= flip:
+        return (
+            Span(f"{marks.flip} flip after round {flip}: ", Role.FLIP),
+            Span(f"mean below {bar:g}, plain from there" if bar else "plain from there"),
+        )
+    if not bar:
+        return (Span("no bar is set, so drafting is never given up", Role.DIM),)
+    if flip is None:
+        return (Span("drafting", Role.STRONG), Span(f": the mean has not sunk below {bar:g}", Role.DIM))
+    return (Span("drafting", Role.STRONG), Span(f": the flip comes after round {flip}", Role.DIM))
+
+
+def _window(session: Session) -> Line:
+    size = window_of(session.source)
+    index = session.settled
+    round_ = session.round(index) if index >= 0 else None
+    if round_ is not None and round_.fallback is not None:
+        counts, mean = round_.fallback.window, round_.fallback.mean
+    else:
+        counts = _recent(session, index, size)
+        mean = sum(counts) / len(counts) if counts else None
+    shown = " ".join(map(str, counts[-8:])) or "empty"
+    more = "" if len(counts) >= size else f" of {size}"
+    value = "" if mean is None else f"{mean:.2f}"
+    return (
+        Span("window ", Role.DIM),
+        Span(shown),
+        Span(f" ({len(counts)}{more} rounds)  mean ", Role.DIM),
+        Span(value, Role.STRONG),
+    )
+
+
+def _recent(session: Session, index: int, size: int) -> tuple[int, ...]:
+    """The emitted counts of the last drafted rounds up to ``index``, looked for nearby only."""
+    counts: list[int] = []
+    for i in range(index, max(-1, index - 8 * size - 64), -1):
+        round_ = session.round(i)
+        if round_.drafted or round_.reason == "zero-draft":
+            counts.append(round_.count)
+            if len(counts) == size:
+                break
+    return tuple(reversed(counts))

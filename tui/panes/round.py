@@ -1,0 +1,256 @@
+"""Paints the Round pane: what was drafted beside what the base chose, one row a position, as far as it is known."""
+
+from typing import NamedTuple, TypeVar
+
+from engine.records import Round, Verdict
+from tui.lines import Line, Span, left, wrap, wrap_parts
+from tui.marks import Marks, Role
+from tui.moment import Phase, phase_name, phases_of
+from tui.numbers import logits, milliseconds, probability
+from tui.series import NEAR_TIE
+from tui.session import Session
+from tui.story import named, story
+from tui.text import safe
+
+T = TypeVar("T")
+
+TITLE = "Round"
+_WIDEST_TOKEN = 22
+_FIXED = 25
+_CANDIDATES = 5
+_LABEL = 8
+_PHASE_OF = {
+    "draft": Phase.DRAFT,
+    "step": Phase.VERIFY,
+    "verify": Phase.VERIFY,
+    "accept": Phase.ACCEPT,
+    "rollback": Phase.COMMIT,
+    "other": Phase.COMMIT,
+}
+VERDICT_ROLES = {
+    Verdict.ACCEPTED: Role.ACCEPTED,
+    Verdict.REJECTED: Role.REJECTED,
+    Verdict.UNJUDGED: Role.UNJUDGED,
+    Verdict.UNVERIFIED: Role.UNJUDGED,
+}
+
+
+class Table(NamedTuple):
+    """The round and its columns: ``token`` is a width, ``agrees`` the base's probability of a draft, ``words`` verdicts."""
+
+    session: Session
+    round_: Round
+    marks: Marks
+    token: int
+    agrees: bool
+    words: bool
+
+    @property
+    def phase(self) -> Phase:
+        return self.session.moment.phase
+
+
+def paint(session: Session, marks: Marks, width: int, height: int) -> list[Line]:
+    """All lines of the round at the cursor, however many."""
+    round_ = session.current
+    if round_ is None:
+        return _before(session, marks, width)
+    lines = [_tracker(session, round_, marks), *wrap(story(session.source, round_, session.moment.phase, marks), width)]
+    if len(lines) + round_.drafted + 8 < height:
+        lines.append(())
+    if round_.t1 is None:
+        lines += wrap("This trace holds counts only, it does not say which tokens.", width, Role.DIM)
+    else:
+        lines += _table(_columns(session, round_, marks, width))
+    lines.append(())
+    lines += _facts(session, round_, marks, width)
+    return lines + _said(session, round_, marks, width)
+
+
+def _before(session: Session, marks: Marks, width: int) -> list[Line]:
+    prefill = session.source.prefill
+    if prefill is None:
+        return wrap("The trace ends before its first round.", width, Role.DIM)
+    lines = wrap(
+        f"No round yet. The base has read the prompt ({prefill.positions} positions) and decided the first token, "
+        f"{named(session.source, prefill.next, marks)}. A round drafts what may follow it and lets the base check.",
+        width,
+        Role.DIM,
+    )
+    if not session.ended:
+        lines += [(), (Span("n", Role.KEY), Span(" makes one round, ", Role.DIM), Span("s", Role.KEY))]
+        lines[-1] += (Span(" goes through it phase by phase.", Role.DIM),)
+    return lines
+
+
+def _tracker(session: Session, round_: Round, marks: Marks) -> Line:
+    spans = [Span(left(round_.form, 10, marks), Role.DIM)]
+    for phase in phases_of(round_):
+        name = phase_name(phase, round_)
+        if phase is session.moment.phase:
+            spans.append(Span(f"[{name}]", Role.STRONG))
+        else:
+            spans.append(Span(f" {name} ", Role.TEXT if phase < session.moment.phase else Role.DIM))
+    return tuple(spans)
+
+
+def _columns(session: Session, round_: Round, marks: Marks, width: int) -> Table:
+    agrees = bool(round_.accept_p) and width >= 56
+    words = width >= 72
+    token = (width - _FIXED - 6 * agrees - 11 * words) // 2
+    return Table(session, round_, marks, max(3, min(token, _WIDEST_TOKEN)), agrees, words)
+
+
+def _table(table: Table) -> list[Line]:
+    rows = [_head(table), _given(table)]
+    rows += [_draft(table, j) for j in range(table.round_.drafted)]
+    decided = table.phase is Phase.COMMIT or (table.phase is Phase.VERIFY and not table.round_.drafted)
+    if decided and table.round_.next is not None:
+        rows.append(_next(table))
+    return rows
+
+
+def _head(table: Table) -> Line:
+    marks, token = table.marks, table.token
+    text = f"{'pos':>6} {left('drafted', token, marks)} {'p':>4} {left('base', token, marks)} {'p':>4} {'gap':>5} "
+    return (Span(text + (" draft" if table.agrees else ""), Role.DIM),)
+
+
+def _given(table: Table) -> Line:
+    round_, marks = table.round_, table.marks
+    origin = "from the prompt" if round_.index == 0 else f"from round {round_.index - 1}"
+    sign = marks.carried if round_.drafted else marks.plain
+    return (
+        Span(f"{sign} ", Role.CARRIED),
+        Span(_position(round_, 0), Role.DIM),
+        Span(left(named(table.session.source, round_.t1, marks), table.token, marks), Role.CARRIED),
+        Span(left(f"      carried {origin}", table.token + 16, marks), Role.DIM),
+    )
+
+
+def _draft(table: Table, j: int) -> Line:
+    session, round_, marks, phase = table.session, table.round_, table.marks, table.phase
+    verdict = round_.verdicts[j] if phase >= Phase.ACCEPT else Verdict.UNJUDGED
+    role = VERDICT_ROLES[verdict]
+    token = round_.drafts[j] if round_.drafts else None
+    return (
+        Span(f"{marks.of(verdict)} ", role),
+        Span(_position(round_, j + 1), Role.DIM),
+        Span(left(named(session.source, token, marks), table.token, marks), role),
+        Span(f" {probability(_at(round_.draft_p, j)):>4} ", Role.DIM if role is Role.UNJUDGED else Role.TEXT),
+        *_choice(table, j, verdict),
+    )
+
+
+def _choice(table: Table, j: int, verdict: Verdict) -> tuple[Span, ...]:
+    """The base's side of a draft row."""
+    round_, marks = table.round_, table.marks
+    room = table.token + 12 + 6 * table.agrees
+    if table.phase < Phase.VERIFY:
+        return (Span(left("not asked yet", room, marks), Role.DIM),)
+    if j >= round_.in_batch:
+        return (Span(left("not in the batch", room, marks), Role.DIM),)
+    chosen = _at(round_.targets, j)
+    if chosen is None:
+        return (Span(left("not recorded", room, marks), Role.DIM),)
+    judged = table.phase >= Phase.ACCEPT
+    if judged and verdict is Verdict.UNJUDGED:
+        return (Span(left("not judged", room, marks), Role.DIM), *_word(table, verdict))
+    role = Role.STRONG if judged and verdict is Verdict.REJECTED else Role.TEXT
+    spans = [Span(left(named(table.session.source, chosen, marks), table.token, marks), role)]
+    spans += _weights(table, j)
+    if table.agrees:
+        spans.append(Span(f" {probability(_at(round_.accept_p, j)):>5}", Role.DIM))
+    return (*spans, *(_word(table, verdict) if judged else ()))
+
+
+def _weights(table: Table, row: int) -> list[Span]:
+    gap = _at(table.round_.gap, row)
+    near = gap is not None and gap <= NEAR_TIE
+    return [
+        Span(f" {probability(_at(table.round_.target_p, row)):>4} ", Role.TEXT),
+        Span(f"{logits(gap):>5}{table.marks.tie if near else ' '}", Role.TIE if near else Role.DIM),
+    ]
+
+
+def _word(table: Table, verdict: Verdict) -> tuple[Span, ...]:
+    return (Span(f" {verdict.value}", VERDICT_ROLES[verdict]),) if table.words else ()
+
+
+def _next(table: Table) -> Line:
+    round_, marks = table.round_, table.marks
+    label = "next round's token" if table.token >= 18 else "next"
+    return (
+        Span(f"{marks.carried} ", Role.CARRIED),
+        Span(_position(round_, round_.count), Role.DIM),
+        Span(left(label, table.token + 6, marks), Role.DIM),
+        Span(left(named(table.session.source, round_.next, marks), table.token, marks), Role.CARRIED),
+        *_weights(table, round_.take),
+    )
+
+
+def _position(round_: Round, offset: int) -> str:
+    return "     " if round_.pos is None else f"{round_.pos + offset:>4} "
+
+
+def _facts(session: Session, round_: Round, marks: Marks, width: int) -> list[Line]:
+    phase = session.moment.phase
+    facts: list[tuple[str, str]] = []
+    if round_.pos is not None:
+        moved = "" if phase < Phase.COMMIT else f" {marks.to} {_or_unknown(round_.consumed)}"
+        facts.append(("held", f"{round_.pos}{moved} positions"))
+    if phase >= Phase.VERIFY and round_.drafted:
+        rows = round_.in_batch + (round_.form == "one-pass")
+        padded = f" (padded to {round_.width})" if round_.width and round_.width > rows else ""
+        limit = "" if round_.limit is None else f", limit {round_.limit}"
+        cut = f", cut by the {safe(round_.cut, marks)}" if round_.cut else ""
+        facts.append(("batch", f"{rows} rows{padded}{limit}{cut}"))
+    if phase is Phase.COMMIT and round_.fallback and round_.fallback.mean is not None:
+        counts = " ".join(map(str, round_.fallback.window))
+        state = "drafting off" if round_.fallback.off else "drafting"
+        facts.append(("window", f"{counts}  mean {round_.fallback.mean:.2f}  {state}"))
+    known = {name: value for name, value in (round_.ms or {}).items() if _PHASE_OF.get(name, Phase.COMMIT) <= phase}
+    if known:
+        text = "  ".join(f"{safe(name, marks)} {milliseconds(value)}" for name, value in known.items())
+        facts.append(("ms", f"{text}  = {milliseconds(sum(known.values()))}"))
+    if phase is Phase.COMMIT and round_.state:
+        facts.append(("state", "  ".join(f"{name} {value}" for name, value in round_.state.items())))
+    if round_.nonfinite:
+        facts.append(("bad", f"{round_.nonfinite} logits are not finite"))
+    lines = [line for label, text in facts for line in _fact(label, text, marks, width)]
+    return lines + (_candidates(session, round_, marks, width) if phase >= Phase.ACCEPT else [])
+
+
+def _candidates(session: Session, round_: Round, marks: Marks, width: int) -> list[Line]:
+    """The best candidates of both sides at the row that decided."""
+    lines: list[Line] = []
+    for label, rows in (("base", round_.top), ("drafter", round_.draft_top)):
+        best = _at(rows, round_.take)
+        if best:
+            names = (f"{named(session.source, token, marks)} {value:.1f}" for token, value in best[:_CANDIDATES])
+            lines += _fact(label, "  ".join(names), marks, width)
+    title = f"Candidates at row {round_.take}, where it was decided (logits)"
+    return [(), *wrap(title, width, Role.DIM), *lines] if lines else []
+
+
+def _said(session: Session, round_: Round, marks: Marks, width: int) -> list[Line]:
+    lines: list[Line] = []
+    if session.moment.phase is Phase.COMMIT:
+        for event in session.messages(round_.index):
+            role = Role.TEXT if event.level == "info" else Role.WARNING
+            lines += wrap(f"{marks.finding} {safe(event.message, marks)}", width, role)
+    return lines
+
+
+def _fact(label: str, text: str, marks: Marks, width: int) -> list[Line]:
+    lines = wrap_parts(safe(text, marks).split("  "), max(width - _LABEL, 8))
+    labels = [label, *[""] * (len(lines) - 1)]
+    return [(Span(left(name, _LABEL, marks), Role.DIM), Span(line)) for name, line in zip(labels, lines, strict=True)]
+
+
+def _at(values: tuple[T, ...] | None, index: int) -> T | None:
+    return values[index] if values is not None and index < len(values) else None
+
+
+def _or_unknown(value: int | None) -> str:
+    return "?" if value is None else str(value)

@@ -1,0 +1,98 @@
+"""Paints the Rounds pane: the timeline, a column a round around the cursor, and the whole run where it is longer."""
+
+from tui.blocks import spans
+from tui.lines import Line, Span, merged, wrap
+from tui.marks import Marks, Role
+from tui.series import Fact
+from tui.session import Session
+
+TITLE = "Rounds"
+
+
+def paint(session: Session, marks: Marks, width: int, height: int) -> list[Line]:
+    """Bars of tokens, a line of signs under them, and a line for the whole run if it does not fit."""
+    total = len(session.series)
+    if not total:
+        return wrap("No round yet: each will be a column here, as high as the tokens it emitted.", width, Role.DIM)
+    start, stop = shown(session, width)
+    overview = [_overview(session, marks, width, start, stop)] if total > width and height >= 3 else []
+    gap = " " * _gap(session, width)
+    bars = _bars(session, marks, start, stop, max(1, height - 1 - len(overview)), gap)
+    return [*bars, _signs(session, marks, start, stop, gap), *overview]
+
+
+def legend(marks: Marks) -> str:
+    """What the columns and signs mean, for the pane's frame."""
+    signs = f"{marks.rejected} none accepted  {marks.flip} flip  {marks.plain} plain"
+    return f"{signs}  {marks.finding} message"
+
+
+def shown(session: Session, width: int) -> tuple[int, int]:
+    """The rounds that have a column: all, or those around the cursor."""
+    total = len(session.series)
+    start = max(0, min(session.moment.index - width // 2, total - width))
+    return start, min(total, start + width)
+
+
+def _gap(session: Session, width: int) -> int:
+    """Empty cells between the columns: one, while all rounds fit with it."""
+    return 1 if len(session.series) * 2 <= width else 0
+
+
+def round_at(session: Session, x: int, y: int, width: int, height: int) -> int | None:
+    """The round under a cell of the pane."""
+    total = len(session.series)
+    start, stop = shown(session, width)
+    if total > width and height >= 3 and y == height - 1:
+        return spans(total, width)[x][0]
+    index = start + x // (1 + _gap(session, width))
+    return index if index < stop else None
+
+
+def _bars(session: Session, marks: Marks, start: int, stop: int, height: int, gap: str) -> list[Line]:
+    series = session.series
+    steps = len(marks.heights)
+    lines = []
+    for row in range(height - 1, -1, -1):
+        line = []
+        for i in range(start, stop):
+            plain = series.facts.values[i] & Fact.PLAIN
+            role = Role.CURSOR if i == session.moment.index else Role.PLAIN if plain else Role.DATA
+            if plain:
+                bar = " " if row else marks.plain
+            else:
+                eighths = max(1, round(series.counts.values[i] / series.top * steps * height)) - row * steps
+                bar = " " if eighths <= 0 else marks.heights[min(eighths, steps) - 1]
+            line += [Span(bar, role), Span(gap)]
+        lines.append(merged(line))
+    return lines
+
+
+def _signs(session: Session, marks: Marks, start: int, stop: int, gap: str) -> Line:
+    signs = (
+        (Fact.FAULT | Fact.WARNING, marks.finding, Role.WARNING),
+        (Fact.FLIP, marks.flip, Role.FLIP),
+        (Fact.NONE, marks.rejected, Role.REJECTED),
+        (Fact.TIE, marks.tie, Role.TIE),
+    )
+    line = []
+    for i in range(start, stop):
+        facts = session.series.facts.values[i]
+        sign, role = next(((sign, role) for fact, sign, role in signs if facts & fact), (" ", Role.TEXT))
+        if i == session.moment.index:
+            sign, role = (marks.cursor if sign == " " else sign), Role.CURSOR
+        line += [Span(sign, role), Span(gap)]
+    return merged(line)
+
+
+def _overview(session: Session, marks: Marks, width: int, start: int, stop: int) -> Line:
+    series = session.series
+    steps = len(marks.heights)
+    line = []
+    for first, last in spans(len(series), width):
+        plain = series.facts.over(first, last) & Fact.PLAIN
+        inside = first < stop and last > start
+        role = Role.CURSOR if inside else Role.PLAIN if plain else Role.DIM
+        level = round(series.counts.over(first, last) / series.top * steps)
+        line.append(Span(marks.heights[max(level, 1) - 1], role))
+    return merged(line)

@@ -1,0 +1,96 @@
+"""The frame of the screen: panes, the lines around them, and the one method that paints it all."""
+
+from rich.style import Style
+from textual.app import ComposeResult
+from textual.containers import Container
+from textual.screen import Screen
+
+from tui import keys, layout, status
+from tui.lines import Line, Span
+from tui.marks import Marks, Role
+from tui.panes.pane import Bar, Pane, View
+from tui.session import Session
+from tui.themes import styles
+
+
+class Frame(Screen[None]):
+    """Panes side by side where the terminal is wide, one at a time where it is not or one is zoomed."""
+
+    AUTO_FOCUS = None
+    HORIZONTAL_BREAKPOINTS: list[tuple[int, str]] | None = [(0, "-one"), (100, "-two"), (140, "-wide")]  # noqa: RUF012 (declared so by Textual)
+    VERTICAL_BREAKPOINTS: list[tuple[int, str]] | None = [(0, "-short"), (20, "-tall")]  # noqa: RUF012 (declared so by Textual)
+
+    def __init__(self, marks: Marks, waiting: str) -> None:
+        super().__init__(classes="-ascii" if marks.plain_text else "")
+        self.marks = marks
+        self.active = layout.ROUND
+        self.zoomed = False
+        self._waiting = waiting
+
+    def compose(self) -> ComposeResult:
+        yield Bar("header")
+        with Container(id="panes"):
+            yield from layout.panes()
+        yield Bar("status")
+        yield Bar("footer")
+
+    def on_resize(self) -> None:
+        """The layout may be another one."""
+        self.call_after_refresh(self.repaint)
+
+    @property
+    def styles_by_role(self) -> dict[Role, Style]:
+        """How the roles are drawn in the current theme."""
+        return styles(self.app.theme_variables)
+
+    def pane(self, number: int) -> Pane:
+        """The pane of a number, 1 to 5."""
+        return self.query_one(f"#{layout.NAMES[number - 1].lower()}", Pane)
+
+    def repaint(self) -> None:
+        """Show the state; nothing else paints."""
+        if self.is_mounted:
+            self.paint(None, "")
+
+    def paint(self, session: Session | None, busy: str) -> None:
+        """Show a session, and what it waits for, if anything."""
+        by_role = self.styles_by_role
+        view = View(session, self.marks, by_role, self._waiting)
+        self.set_class(self.zoomed, "-zoomed")
+        alone = self.zoomed or self.has_class("-one")
+        for number in range(1, len(layout.NAMES) + 1):
+            pane = self.pane(number)
+            shown = number == self.active
+            pane.set_class(shown, "-shown")
+            pane.set_class(number > 1 and number != layout.ROUNDS and not alone and self._is_right(number), "-right")
+            title = (
+                layout.tabs(self.active, pane.size.width - 2) if alone and shown else layout.title(number, self.active)
+            )
+            pane.show(view, title, layout.note(number, session, self.marks) if session else "")
+        self._bar("header", lambda width: self._header(session, width), by_role)
+        self._bar("status", lambda width: self._status(session, busy, width), by_role)
+        playing = session is not None and (session.playing or session.owed > 0)
+        self._bar("footer", lambda width: _footer(width, playing), by_role)
+
+    def _is_right(self, number: int) -> bool:
+        return self.has_class("-wide") or number % 2 == 0
+
+    def _bar(self, name: str, line: "layout.Liner", by_role: dict[Role, Style]) -> None:
+        self.query_one(f"#{name}", Bar).show(line, by_role)
+
+    def _header(self, session: Session | None, width: int) -> Line:
+        if session is None:
+            return (Span(" specstep", Role.STRONG), Span(f"  {self._waiting}", Role.DIM))
+        return status.header(session, self.marks, width)
+
+    def _status(self, session: Session | None, busy: str, width: int) -> Line:
+        if session is None:
+            return (Span(f" {self._waiting}", Role.STRONG),)
+        return status.pending(session) or status.why(session, busy, self.marks, width)
+
+
+def _footer(width: int, playing: bool) -> Line:
+    line: Line = ()
+    for hint in keys.footer(width, playing=playing):
+        line += (Span(f" {hint.shown}", Role.KEY), Span(f" {hint.label} ", Role.DIM))
+    return line

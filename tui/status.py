@@ -1,0 +1,114 @@
+"""The lines around the panes: what runs and where it stands, why it stopped, what to press."""
+
+from engine.records import Event, RoundSource
+from tui.lines import Line, Span, fit, spread
+from tui.marks import Marks, Role
+from tui.moment import Phase, phase_name
+from tui.numbers import seconds
+from tui.session import Session
+from tui.text import safe
+
+_REASONS = {
+    "max_tokens": "max_tokens is reached",
+    "stop": "a stop token came",
+    "aborted": "the run was aborted",
+    "fault": "a fault ended the run",
+}
+
+
+def header(session: Session, marks: Marks, width: int) -> Line:
+    """One line: the run on the left, the place in it on the right, which is never cut."""
+    place = _place(session, marks)
+    wanted = _run(session.source, marks)
+    room = width - sum(len(span.text) for span in place) - 2
+    parts = [Span("specstep", Role.STRONG)]
+    for text in wanted:
+        if sum(len(span.text) for span in parts) + len(text) + 2 <= room:
+            parts.append(Span(f"  {text}", Role.TEXT if len(parts) == 1 else Role.DIM))
+    return (Span(" "), *spread(tuple(parts), (*place, Span(" ")), width - 1, marks))
+
+
+def why(session: Session, busy: str, marks: Marks, width: int) -> Line:
+    """Why the screen stands still, or what it is doing."""
+    state, detail = _state(session, busy)
+    spans = [Span(f" {state}", Role.FAULT if state == "fault" else Role.STRONG)]
+    if detail:
+        spans.append(Span(f"  {safe(detail, marks)}", Role.TEXT))
+    return fit(tuple(spans), width, marks)
+
+
+def pending(session: Session) -> Line:
+    """The count that the next key will use."""
+    if not session.count:
+        return ()
+    count = session.count
+    return (
+        Span(f" {count}", Role.KEY),
+        Span(f"  n p s S e E: {count} times   g: go to round {count}   esc: drop", Role.DIM),
+    )
+
+
+def _run(source: RoundSource, marks: Marks) -> list[str]:
+    header_ = source.header
+    options = header_.options
+    drafter = header_.drafter.kind if header_.drafter else "no drafter"
+    parts = [f"{header_.base.name} + {drafter}"]
+    device = header_.device.get("provider")
+    form = f"{options.get('form', '')} k={options.get('k', '?')}".strip()
+    parts.append("live" if source.live or header_.run.get("live") else "replay")
+    parts.append(f"{device} {marks.dot} {form}" if device else form)
+    return [safe(part, marks) for part in parts]
+
+
+def _place(session: Session, marks: Marks) -> tuple[Span, ...]:
+    index, settled, series = session.moment.index, session.settled, session.series
+    if index < 0:
+        return (Span("no round yet", Role.DIM),)
+    spans = [Span("round ", Role.DIM), Span(str(index), Role.STRONG), Span(f"/{session.last}", Role.DIM)]
+    if session.moment.phase is not Phase.COMMIT and session.current is not None:
+        spans.append(Span(f" {phase_name(session.moment.phase, session.current)}", Role.STRONG))
+    if settled < len(series):
+        spans += [Span(f" {marks.dot} token ", Role.DIM), Span(str(series.tokens[settled + 1]))]
+        if series.clock[-1]:
+            spans += [Span(f" {marks.dot} ", Role.DIM), Span(seconds(series.clock[settled + 1] / 1000))]
+    else:
+        spans.append(Span(f" {marks.dot} reading {100 * len(series) // len(session.source)}%", Role.DIM))
+    return tuple(spans)
+
+
+def _state(session: Session, busy: str) -> tuple[str, str]:
+    if busy:
+        return busy, ""
+    if session.owed > 1:
+        return "running", f"{session.owed} more rounds, esc stops"
+    if session.playing:
+        return "running", f"{session.speed} rounds a second"
+    if session.at_end and session.ended and not session.note:
+        return _end(session.source)
+    return "paused", session.note or _pause(session)
+
+
+def _end(source: RoundSource) -> tuple[str, str]:
+    if source.end is None:
+        return "end of trace", "it has no end record: its writer died, or is still writing"
+    fault = _fault(source.events()) if source.end.reason == "fault" else None
+    if fault is not None:
+        return "fault", fault.message
+    return "end of run" if source.live else "end of trace", _REASONS.get(source.end.reason, source.end.reason)
+
+
+def _pause(session: Session) -> str:
+    moment = session.moment
+    if moment.index < 0:
+        return "at the start: n makes the first round, s goes into it, space runs on, ? explains"
+    if moment.phase is not Phase.COMMIT:
+        return "inside the round: s goes on to its next phase, n to its end"
+    if moment.index == 0 and session.last > 0:
+        return "at the first round: n goes on, s into the next round, space runs, ? explains"
+    if session.at_end and session.source.live:
+        return "at the last round made so far"
+    return session.here()
+
+
+def _fault(events: tuple[Event, ...]) -> Event | None:
+    return next((event for event in reversed(events) if event.level == "fault"), None)
