@@ -97,14 +97,12 @@ class Stats:
         return sum(count for last, count in self._open_to.items() if last < position)
 
     def plain_ms(self, measured: float | None = None) -> float | None:
-        """The cost of a plain step: the median of the run's own if it has five, else ``measured``, else any."""
-        if len(self.plain_steps) >= MINIMUM_SAMPLES or (self.plain_steps and measured is None):
-            return statistics.median(self.plain_steps)
-        return measured
+        """The cost of a plain step: the median of the run's own if it has at least five, else ``measured``."""
+        return statistics.median(self.plain_steps) if len(self.plain_steps) >= MINIMUM_SAMPLES else measured
 
     def round_ms(self) -> float | None:
-        """The median cost of a drafted round."""
-        return statistics.median(self._costs) if self._costs else None
+        """The median cost of a drafted round, of at least five: one cold sample may not move a break-even."""
+        return statistics.median(self._costs) if len(self._costs) >= MINIMUM_SAMPLES else None
 
     def break_even(self, plain_ms: float | None = None) -> float | None:
         """The tokens a round that pay for a drafted round: its median cost over that of a plain step."""
