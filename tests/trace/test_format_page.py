@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from engine.records import AnyRecord, Round
+from engine.records import AnyRecord
 from engine.trace.audit import audit
 from engine.trace.reader import open_trace
 
@@ -41,9 +41,8 @@ def test_the_example_is_a_clean_trace(tmp_path: Path) -> None:
     assert trace.torn is None
     assert audit(trace.records(), trace.torn) == []
     assert trace.counts.tolist() == [2, 2]
-    assert (
-        b"".join(trace.piece(token) or b"" for at in (0, 1) for token in trace.round(at).emitted or ()) == b" a b\xa4!"
-    )
+    text = b"".join(trace.piece(token) or b"" for at in (0, 1) for token in trace.round(at).emitted or ())
+    assert text.decode() == " aä!"
 
 
 def test_the_page_names_every_key_of_every_record() -> None:
@@ -51,4 +50,3 @@ def test_the_page_names_every_key_of_every_record() -> None:
         keys = {field.encode_name for field in msgspec.structs.fields(cls)}
         assert f"`{cls.__struct_config__.tag}`" in PAGE
         assert {key for key in keys if f"`{key}`" not in PAGE} == set(), cls
-    assert Round in AnyRecord.__args__
