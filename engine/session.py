@@ -31,6 +31,8 @@ ORT_ERRORS: tuple[type[Exception], ...] = tuple(getattr(native, name) for name i
 """Every type that this build of onnxruntime raises; they share no base of their own."""
 
 CPU = "CPUExecutionProvider"
+_PAST, _PRESENT = "past_key_values.", "present."
+_LENGTHS = "seqlens_k", "total_sequence_length"
 
 
 class Signature(NamedTuple):
@@ -73,18 +75,28 @@ class Session:
         self.inputs = {node.name: Signature(node.type, tuple(node.shape)) for node in self._session.get_inputs()}
         self.outputs = {node.name: Signature(node.type, tuple(node.shape)) for node in self._session.get_outputs()}
 
-    def width_of(self, output: str) -> int:
-        """The last dimension of an output, 0 if the graph has no such output.
+    def require(self, *names: str) -> None:
+        """Check that the graph has inputs or outputs of these names.
 
         Raises:
-            ModelError: it is not fixed in the graph.
+            ModelError: it lacks one.
         """
-        if output not in self.outputs:
-            return 0
-        last = self.outputs[output].shape[-1]
-        if not isinstance(last, int):
-            raise ModelError(f"{self.name}: the last dimension of {output} is not fixed in the graph")
-        return last
+        for name in names:
+            if name not in self.inputs and name not in self.outputs:
+                raise ModelError(f"{self.name}: the graph has no {name}, so it is not of the kind that is needed here")
+
+    def size(self, name: str, axis: int = -1) -> int:
+        """A dimension of an input or output.
+
+        Raises:
+            ModelError: the graph has no input or output of that name, or leaves that dimension free.
+        """
+        self.require(name)
+        shape = (self.inputs.get(name) or self.outputs[name]).shape
+        size = shape[axis] if -len(shape) <= axis < len(shape) else None
+        if not isinstance(size, int):
+            raise ModelError(f"{self.name}: {name} has shape {shape}, where dimension {axis} has to be fixed")
+        return size
 
     def placement(self) -> dict[str, int]:
         """Nodes by the provider that was given them; empty if this onnxruntime does not say."""
@@ -145,24 +157,29 @@ class Session:
 
 
 class SharedBuffer:
-    """The keys and values of ``layers`` layers in buffers that a graph's past and present share.
+    """The keys and values of a graph's layers, ``[1, kv_heads, capacity, head_dim]``, past and present in one buffer.
 
     A pass writes its own rows and nothing else, so that to roll back is to say a shorter length, and every length up to
     ``capacity`` is as cheap. The graph must use com.microsoft GroupQueryAttention, which allows that.
+
+    Raises:
+        ModelError: the graph has no such layers.
     """
 
-    def __init__(self, layers: int, kv_heads: int, capacity: int, head_dim: int) -> None:
-        self.capacity = capacity
+    def __init__(self, session: Session, capacity: int) -> None:
+        session.require(*_LENGTHS, f"{_PAST}0.key", f"{_PRESENT}0.key")
         self._values = {
-            f"{layer}.{part}": ort.OrtValue.ortvalue_from_numpy(np.zeros((1, kv_heads, capacity, head_dim), np.float32))
-            for layer in range(layers)
-            for part in ("key", "value")
+            name.removeprefix(_PAST): ort.OrtValue.ortvalue_from_numpy(
+                np.zeros((1, session.size(name, 1), capacity, session.size(name, 3)), np.float32)
+            )
+            for name in session.inputs
+            if name.startswith(_PAST)
         }
 
     def bind(self, binding: Any) -> None:
         for name, value in self._values.items():
-            binding.bind_ortvalue_input(f"past_key_values.{name}", value)
-            binding.bind_ortvalue_output(f"present.{name}", value)
+            binding.bind_ortvalue_input(_PAST + name, value)
+            binding.bind_ortvalue_output(_PRESENT + name, value)
 
 
 class Pass:
@@ -182,7 +199,7 @@ class Pass:
         self._seqlens = np.zeros(1, np.int32)
         self._total = np.zeros((), np.int32)
         self._binding = session.binding()
-        lengths = {"seqlens_k": self._seqlens, "total_sequence_length": self._total}
+        lengths = dict(zip(_LENGTHS, (self._seqlens, self._total), strict=True))
         for name, array in {**inputs, **lengths}.items():
             self._binding.bind_ortvalue_input(name, ort.OrtValue.ortvalue_from_numpy(array))
         for name, array in outputs.items():

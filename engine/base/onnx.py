@@ -20,23 +20,23 @@ class OnnxBase:
 
     Rows it returns are views that the next pass of the same width overwrites. ``plain_width`` 2 runs a single step with
     a second row that is thrown away, which makes it the exact twin of a verify row (a pass of width 1 is not).
+
+    Raises:
+        ModelError: the graph is not of that kind.
     """
 
     def __init__(self, session: Session, info: BaseInfo, context_length: int, plain_width: int = 1) -> None:
+        session.require("input_ids", "logits_from", "logits")
         self._session = session
         self._info = info
         self._context_length = context_length
         self.plain_width = plain_width
-        _, kv_heads, _, head_dim = session.inputs["past_key_values.0.key"].shape
-        assert isinstance(kv_heads, int)
-        assert isinstance(head_dim, int)
-        layers = sum(name.endswith(".key") for name in session.inputs)
         # One position more than the context: the padding row of the last plain step stands there.
-        self._cache = SharedBuffer(layers, kv_heads, context_length + 1, head_dim)
+        self._cache = SharedBuffer(session, context_length + 1)
         self._stores: dict[str, Floats] = {
-            name: np.zeros((context_length, width), np.float32)
+            name: np.zeros((context_length, session.size(name)), np.float32)
             for name in ("hidden", "taps")
-            if (width := session.width_of(name))
+            if name in session.outputs
         }
         self._passes: dict[tuple[int, int], Pass] = {}
         self._tokens: list[int] = []

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from engine.base.base import Rows
 from engine.drafters.drafter import Draft, Pick, PickRow
+from engine.drafters.store import RowStore
 from engine.records import DrafterInfo
 from engine.session import Session
 
@@ -23,20 +24,20 @@ class DFlashDrafter:
     _row_outputs: tuple[str, ...] = ("logits",)
 
     def __init__(self, session: Session, info: DrafterInfo, context_length: int) -> None:
+        session.require("input_ids", *self._row_outputs)
         self.info = info
-        self.vocab_size: int | None = session.width_of("logits")
+        self.vocab_size: int | None = session.size("logits")
         self.needs = frozenset({"taps"})
         self.needs_anchor_row = False
         self._session = session
-        self._taps = np.zeros((1, context_length, _last(session, "taps")), np.float32)
-        self._context: dict[str, NDArray[np.float32]] = {}
-        for name, (_, shape) in session.inputs.items():
-            if name.startswith("past_key_values."):
-                heads, head_dim = shape[2:]
-                assert isinstance(heads, int)
-                assert isinstance(head_dim, int)
-                layer_part = name.removeprefix("past_key_values.")
-                self._context[layer_part] = np.zeros((1, context_length, heads, head_dim), np.float32)
+        self._taps = RowStore(context_length, session.size("taps"), "taps")
+        self._context = {
+            name.removeprefix("past_key_values."): np.zeros(
+                (1, context_length, session.size(name, 2), session.size(name, 3)), np.float32
+            )
+            for name in session.inputs
+            if name.startswith("past_key_values.")
+        }
         self._present = [f"present.{name}" for name in self._context]
         self._consumed = 0
         self._cached = 0
@@ -48,7 +49,7 @@ class DFlashDrafter:
     def draft(self, t1: int, limit: int, pick: PickRow, tau: float, anchor: Rows | None = None) -> Draft:  # noqa: ARG002
         count = self._consumed
         feeds = {f"past_key_values.{name}": rows[:, : self._cached] for name, rows in self._context.items()}
-        feeds["taps"] = self._taps[:, self._cached : count]
+        feeds["taps"] = self._taps.rows[None, self._cached : count]
         feeds["input_ids"] = np.array([[t1]], np.int64)
         outputs = self._session.run([*self._row_outputs, *self._present], feeds)
         own, present = outputs[: len(self._row_outputs)], outputs[len(self._row_outputs) :]
@@ -68,8 +69,7 @@ class DFlashDrafter:
         return Draft.of(picks, logits[: len(picks)])
 
     def commit(self, tokens: Sequence[int], rows: Rows) -> None:
-        assert rows.taps is not None
-        self._taps[0, self._consumed : self._consumed + len(tokens)] = rows.taps
+        self._taps.put(self._consumed, rows.taps, len(tokens))
         self._consumed += len(tokens)
 
     def close(self) -> None:
@@ -102,9 +102,3 @@ class DFlash2Drafter(DFlashDrafter):
             # A pick from outside, which only a caller's own choice can be, is followed as the best candidate would be.
             came_from = int((candidates[j] == picks[-1].token).argmax())
         return Draft.of(picks, rows[: len(picks)])
-
-
-def _last(session: Session, name: str) -> int:
-    last = session.inputs[name].shape[-1]
-    assert isinstance(last, int)
-    return last

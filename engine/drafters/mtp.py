@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from engine.base.base import Rows
 from engine.drafters.drafter import Draft, PickRow
+from engine.drafters.store import RowStore
 from engine.records import DrafterInfo
 from engine.session import Pass, Session, SharedBuffer
 
@@ -24,17 +25,15 @@ class MtpDrafter:
     """
 
     def __init__(self, session: Session, info: DrafterInfo, context_length: int) -> None:
+        session.require("input_ids", "hidden")
         self.info = info
-        self.vocab_size: int | None = session.width_of("logits")
+        self.vocab_size: int | None = session.size("logits")
         self.needs = frozenset({"hidden"})
         self.needs_anchor_row = False
         self._session = session
-        _, kv_heads, _, head_dim = session.inputs["past_key_values.0.key"].shape
-        assert isinstance(kv_heads, int)
-        assert isinstance(head_dim, int)
-        self._cache = SharedBuffer(1, kv_heads, context_length, head_dim)
-        width = session.width_of("hidden_out")
-        self._hidden = np.zeros((context_length, width), np.float32)
+        width = session.size("hidden_out")
+        self._cache = SharedBuffer(session, context_length)
+        self._hidden = RowStore(context_length, width, "hidden states")
         self._tokens: list[int] = []
         self._cached = 0
         self._fed_t1: int | None = None
@@ -54,7 +53,7 @@ class MtpDrafter:
             return Draft()
         first = min(self._cached, count - 1)
         self._fed_t1 = None
-        row = self._feed([*self._tokens[first + 1 :], t1], self._hidden[first:count], first)
+        row = self._feed([*self._tokens[first + 1 :], t1], self._hidden.rows[first:count], first)
         self._cached, self._fed_t1 = count - 1, t1
         picks, rows = [], []
         while True:
@@ -65,12 +64,11 @@ class MtpDrafter:
             row = self._feed([picks[-1].token], self._outputs["hidden_out"][0], count - 1 + len(rows))
 
     def commit(self, tokens: Sequence[int], rows: Rows) -> None:
-        assert rows.hidden is not None
         start = len(self._tokens)
+        self._hidden.put(start, rows.hidden, len(tokens))
         if self._fed_t1 is not None and tokens and tokens[0] == self._fed_t1:
             self._cached = start
         self._fed_t1 = None
-        self._hidden[start : start + len(tokens)] = rows.hidden
         self._tokens += tokens
 
     def close(self) -> None:
@@ -96,7 +94,7 @@ class MtpDrafter:
             return known
         inputs: dict[str, NDArray[Any]] = {
             "input_ids": np.zeros((1, width), np.int64),
-            "hidden": np.zeros((1, width, self._hidden.shape[1]), np.float32),
+            "hidden": np.zeros((1, width, self._hidden.rows.shape[1]), np.float32),
         }
         made = Pass(self._session, self._cache, inputs, self._outputs)
         if width <= CACHED_WIDTH:

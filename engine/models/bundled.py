@@ -153,10 +153,10 @@ def load_drafter(bundle: Bundle, kind: str, *, threads: int = 1) -> Drafter:
 
 def _session(bundle: Bundle, graph: str, threads: int) -> Session:
     session = Session(bundle.folder / graph, threads=threads)
-    if session.width_of("logits") != bundle.manifest.vocab_size:
+    vocab_size = session.size("logits")
+    if vocab_size != bundle.manifest.vocab_size:
         raise ModelError(
-            f"{bundle.folder / graph}: its vocabulary is {session.width_of('logits')}, the manifest says "
-            f"{bundle.manifest.vocab_size}"
+            f"{bundle.folder / graph}: its vocabulary is {vocab_size}, the manifest says {bundle.manifest.vocab_size}"
         )
     return session
 

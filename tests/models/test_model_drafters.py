@@ -9,16 +9,18 @@ from hypothesis import strategies as st
 
 from engine.base.base import Rows
 from engine.base.onnx import OnnxBase
-from engine.drafters.dflash import DFlashDrafter
+from engine.drafters.dflash import DFlash2Drafter, DFlashDrafter
 from engine.drafters.drafter import Draft, Drafter, Pick, PickRow
 from engine.drafters.lookup import LookupDrafter
 from engine.drafters.mtp import MtpDrafter
-from engine.errors import EngineFault
+from engine.errors import EngineFault, ModelError
 from engine.loop import Run, prefill, rounds, run
 from engine.models.bundle_writer import Networks
 from engine.models.bundled import Bundle, load_base, load_drafter
 from engine.options import Options
+from engine.records import DrafterInfo
 from engine.sampling import Greedy
+from engine.session import Session
 from tests.models.reference import Reference
 from tests.models.tiny import BLOCK, CONTEXT, SELECTOR_TOP, TAPS, VOCAB, assert_close, prompt
 
@@ -275,6 +277,29 @@ def test_a_drafter_whose_session_died_faults_the_run(bundle: Bundle, kind: str) 
     assert drafter.consumed == base.consumed == 5 + len(running.emitted)
     with pytest.raises(EngineFault):
         drafter.draft(1, 1, greedy, 0.0)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_of_another_width_are_a_fault_and_not_kept(bundle: Bundle, kind: str) -> None:
+    drafter = load_drafter(bundle, kind)
+    narrow = np.zeros((2, 3), np.float32)
+
+    for rows in (Rows(narrow, narrow, narrow), Rows(narrow)):
+        with pytest.raises(EngineFault, match=r"reads (hidden states|taps) of shape \(2, \d+\) from the base"):
+            drafter.commit([1, 2], rows)
+    assert drafter.consumed == 0
+
+
+@pytest.mark.parametrize(
+    ("drafter", "graph"), [(MtpDrafter, "dflash"), (DFlashDrafter, "mtp"), (DFlash2Drafter, "dflash")]
+)
+def test_a_graph_of_another_kind_is_a_model_error(
+    bundle: Bundle, drafter: Callable[[Session, DrafterInfo, int], Drafter], graph: str
+) -> None:
+    session = Session(bundle.folder / f"{graph}.onnx")
+
+    with pytest.raises(ModelError, match=r"the graph has no \w+, so it is not of the kind that is needed"):
+        drafter(session, DrafterInfo(kind="x", name="x"), CONTEXT)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -14,6 +14,7 @@ from engine.models.bundle_writer import Networks
 from engine.models.bundled import Bundle, load_base
 from engine.models.weights import Storage, quantize_rows
 from engine.options import Options
+from engine.records import BaseInfo
 from engine.session import Session
 from tests.models.reference import Reference
 from tests.models.tiny import CONTEXT, SIZES, TAPS, VOCAB, Family, assert_close, networks, prompt, write
@@ -208,6 +209,14 @@ def test_a_file_that_is_no_graph_is_a_model_error(tmp_path: Path) -> None:
         Session(path)
     with pytest.raises(ModelError, match="no such model file"):
         Session(tmp_path / "other.onnx")
+
+
+@pytest.mark.parametrize("graph", ["mtp", "dflash"])
+def test_a_graph_that_is_no_base_is_a_model_error(bundle: Bundle, graph: str) -> None:
+    session = Session(bundle.folder / f"{graph}.onnx")
+
+    with pytest.raises(ModelError, match="the graph has no logits_from"):
+        OnnxBase(session, BaseInfo(name="x", vocab_size=VOCAB), CONTEXT)
 
 
 def test_a_provider_that_is_not_there_is_a_model_error(bundle: Bundle) -> None:
