@@ -38,7 +38,8 @@ class Trace:
     for a scan at the first contradiction. Reading a record may raise ``TraceError`` (with the byte).
 
     With ``follow`` the file may still grow: ``refresh`` takes in what is whole by then. With ``salvage`` a record that
-    claims more than a reader grants ends the trace (``torn``) where it would otherwise be an error.
+    claims more than a reader grants ends the trace (``torn``), and an unreadable ``prefill`` or ``end`` counts as none,
+    where either would be an error.
     """
 
     def __init__(self, path: Path, *, follow: bool = False, salvage: bool = False) -> None:
@@ -194,9 +195,15 @@ class Trace:
         for glance, start, stop in zip(found, starts, cut.ends, strict=True):
             self._contents.note_other(glance.type, cut.byte + start)
             if glance.type in ("prefill", "end"):
-                self._set(decode(cut.data[start:stop], cut.byte + start))
+                self._set(cut.data[start:stop], cut.byte + start)
 
-    def _set(self, record: AnyRecord | Unknown) -> None:
+    def _set(self, data: bytes, byte: int) -> None:
+        try:
+            record = decode(data, byte)
+        except TraceError:
+            if self._salvage:
+                return
+            raise
         match record:
             case Prefill() if self.prefill is None:
                 self.prefill = record

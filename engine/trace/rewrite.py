@@ -14,7 +14,7 @@ import msgspec
 from engine.errors import TraceError
 from engine.records import Check, End, Event, Record, Round
 from engine.trace.contents import Contents
-from engine.trace.decoding import decode_as, glance_at
+from engine.trace.decoding import decode, decode_as, glance_at
 from engine.trace.framing import TRAILER_HEAD
 from engine.trace.progress import Progress
 from engine.trace.reader import RawRecord, Trace, open_trace
@@ -100,11 +100,10 @@ class _Recovery:
         try:
             for raw in self._trace.raw_records():
                 item = _as_it_is(raw)
+                self._note(raw, item.type)
                 if item.type == "end" and self.lost is not None and not ended:
                     yield _encoded(self._event())
                 ended = ended or item.type == "end"
-                if item.type == "round":
-                    self._note(raw)
                 yield item
         except TraceError as error:
             self.lost = str(error)
@@ -118,8 +117,12 @@ class _Recovery:
                 End(reason="aborted", rounds=so_far.rounds, emitted=so_far.emitted, fell_back_at=so_far.fell_back_at)
             )
 
-    def _note(self, raw: RawRecord) -> None:
-        self._progress.note(decode_as(Round, raw.data, raw.byte))
+    def _note(self, raw: RawRecord, type_: str) -> None:
+        """Take in a record; one that no reader could read is the place where the trace breaks."""
+        if type_ == "round":
+            self._progress.note(decode_as(Round, raw.data, raw.byte))
+        else:
+            decode(raw.data, raw.byte)
 
     def _event(self) -> Event:
         rounds = self._progress.rounds

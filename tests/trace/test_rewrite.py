@@ -135,3 +135,17 @@ def test_a_trace_whose_index_is_torn_keeps_its_own_end(tmp_path: Path) -> None:
     assert done.lost is not None
     assert saved.end == run.end
     assert [event.code for event in saved.events()] == ["mark", "recovered"]
+
+
+def test_an_end_that_cannot_be_read_is_replaced(tmp_path: Path) -> None:
+    path = write_run(tmp_path / "run", a_run(rounds=10), index=False)
+    raws = list(open_trace(path).raw_records())
+    path.write_bytes(b"".join(raw.data for raw in raws[:-1]) + msgpack.packb({"type": "end", "reason": 7}))
+    with pytest.raises(TraceError, match=f"end record at byte {raws[-1].byte}"):
+        open_trace(path)
+    done = recover(path, tmp_path / "saved")
+    saved = open_trace(tmp_path / "saved")
+    assert done.lost is not None
+    assert done.rounds == 10
+    assert saved.end is not None
+    assert saved.end.reason == "aborted"
