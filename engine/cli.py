@@ -2,6 +2,7 @@
 
 import typer
 
+from engine.commands import trace
 from engine.commands.exits import Commands
 from engine.commands.info import info
 from engine.commands.probe import probe
@@ -21,3 +22,10 @@ app = typer.Typer(
 )
 for command in (record, stats, show, probe, info):
     app.command()(command)
+app.add_typer(trace.app, name="trace")
+
+
+def names() -> frozenset[str]:
+    """The first words that are commands here; any other is for the screen."""
+    commands = (each.name or getattr(each.callback, "__name__", "") for each in app.registered_commands)
+    return frozenset((*commands, *(group.name or "" for group in app.registered_groups)))

@@ -5,11 +5,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import typer
 
 from engine import version
 from engine.commands import run_options as flag
+from engine.commands.json_text import as_lines
 from engine.errors import ModelError
 
 
@@ -17,7 +17,7 @@ def info(as_json: flag.Json = False) -> None:
     """The version, where it stands, what can run a model here, and the models that come with it."""
     facts = gathered()
     if as_json:
-        typer.echo(msgspec.json.format(msgspec.json.encode(facts), indent=2).decode())
+        typer.echo(as_lines(facts))
         return
     for key, value in facts.items():
         typer.echo(f"{key:<12} {_in_words(value)}")

@@ -2,11 +2,11 @@
 
 from typing import TYPE_CHECKING, Annotated
 
-import msgspec
 import typer
 
 from engine.commands import run_options as flag
 from engine.commands.exits import Exit
+from engine.commands.json_text import as_lines
 from engine.commands.prompts import read_prompt
 from engine.errors import Refused
 
@@ -59,7 +59,7 @@ def probe(
     report = decode_in_every_way(
         models.base, drafters, models.encode(read_prompt(prompt, prompt_file)), options, _numbers(k)
     )
-    typer.echo(msgspec.json.format(msgspec.json.encode(report), indent=2).decode() if as_json else table(report))
+    typer.echo(as_lines(report) if as_json else table(report))
     if not report.exact:
         raise typer.Exit(Exit.NO)
 

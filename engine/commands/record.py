@@ -123,7 +123,8 @@ def _target(output: str | None) -> Path | BinaryIO:
     if output == "-":
         if sys.stdout.isatty():
             raise Refused("a trace is binary: give -o FILE, or send stdout to a file or a pipe")
-        return open(1, "wb", buffering=0, closefd=False)
+        buffered = sys.stdout.buffer
+        return cast(BinaryIO, getattr(buffered, "raw", buffered))
     if output is None:
         return Path(f"specstep-{datetime.datetime.now():%Y%m%d-%H%M%S}.msgpack")
     return Path(output)

@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import Annotated
 
-import msgspec
 import typer
 
 from engine.commands import run_options as flag
+from engine.commands.json_text import as_lines
 from engine.commands.reading import TracePath, finish, open_trace
 from engine.errors import Refused
 from engine.records import Round, Verdict
@@ -19,16 +19,13 @@ Index = Annotated[int, typer.Option("--round", "-r", min=0, help="Which round, f
 
 def show(trace: TracePath, index: Index, as_json: flag.Json = False) -> None:
     """One round as it was recorded: drafts beside the base's choices, positions and times."""
-    source = open_trace(trace)
-    if index >= len(source):
-        held = f"rounds 0 to {len(source) - 1}" if len(source) else "no rounds"
-        raise Refused(f"{trace}: there is no round {index}, it has {held}")
-    round_ = source.round(index)
-    if as_json:
-        typer.echo(msgspec.json.format(msgspec.json.encode(round_), indent=2).decode())
-    else:
-        typer.echo(described(round_, source.piece))
-    finish(source)
+    with open_trace(trace) as source:
+        if index >= len(source):
+            held = f"rounds 0 to {len(source) - 1}" if len(source) else "no rounds"
+            raise Refused(f"{trace}: there is no round {index}, it has {held}")
+        round_ = source.round(index)
+        typer.echo(as_lines(round_) if as_json else described(round_, source.piece))
+        finish(source)
 
 
 def described(round_: Round, piece: Callable[[int], bytes | None]) -> str:

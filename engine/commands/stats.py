@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 import typer
 
 from engine.commands import run_options as flag
+from engine.commands.json_text import as_lines
 from engine.commands.reading import TracePath, finish, open_trace
 from engine.stats import Stats
 
@@ -21,13 +21,10 @@ POSITIONS = (
 
 def stats(trace: TracePath, as_json: flag.Json = False) -> None:
     """Counts, acceptance under each of its names, times and break-even of a recorded run."""
-    source = open_trace(trace)
-    figures = figures_of(source)
-    if as_json:
-        typer.echo(msgspec.json.format(msgspec.json.encode(figures), indent=2).decode())
-    else:
-        typer.echo(table(figures))
-    finish(source)
+    with open_trace(trace) as source:
+        figures = figures_of(source)
+        typer.echo(as_lines(figures) if as_json else table(figures))
+        finish(source)
 
 
 def figures_of(source: "Trace") -> dict[str, Any]:
