@@ -35,11 +35,10 @@ screen_app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exc
 
 def main() -> None:
     """The ``specstep`` command."""
-    from engine.cli import app  # noqa: PLC0415 (its commands import what they need)
+    from engine.cli import app, names  # noqa: PLC0415 (its commands import what they need)
 
-    names = {command.callback.__name__ for command in app.registered_commands if command.callback is not None}
     try:
-        if sys.argv[1:2] and sys.argv[1] in names:
+        if sys.argv[1:2] and sys.argv[1] in names():
             app()
         else:
             screen_app()
