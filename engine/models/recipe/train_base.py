@@ -1,4 +1,4 @@
-"""Train the base: ``python -m engine.models.recipe.train_base --data DIR --out DIR``."""
+"""Train the base, a stage at a time: ``python -m engine.models.recipe.train_base --stage main ...``."""
 
 import argparse
 import json
@@ -62,29 +62,41 @@ class Part(NamedTuple):
     length: int
 
 
-MAIN = [Part(0.55, {"code": 10, "docs": 4, "prose": 2}, 256), Part(1.0, {"code": 5, "docs": 2, "prose": 1}, 512)]
-SHOWCASE = [Part(1.0, {"code": 5, "prose": 1, "story": 2}, 512)]
+class Stage(NamedTuple):
+    """Where it starts from and writes to, its parts, the rates of Muon and AdamW, and when they start to fall."""
+
+    source: str | None
+    target: str
+    parts: list[Part]
+    rates: tuple[float, float]
+    warmup: int
+    hold: float
+
+
+LONG = Part(1.0, {"code": 5, "docs": 2, "prose": 1}, 512)
+STAGES = {
+    "main": Stage(
+        None, "base-main.pt", [Part(0.55, {"code": 10, "docs": 4, "prose": 2}, 256), LONG], (0.02, 5e-3), 50, 0.4
+    ),
+    "more": Stage("base-main.pt", "base-main.pt", [LONG], (0.012, 2.5e-3), 20, 0.1),
+    "showcase": Stage(
+        "base-main.pt", "base.pt", [Part(1.0, {"code": 5, "prose": 1, "story": 2}, 512)], (0.01, 2e-3), 10, 0.0
+    ),
+}
 
 
 def run_stage(
-    model: Base,
-    streams: dict[str, NDArray[np.uint16]],
-    parts: list[Part],
-    minutes: float,
-    rates: tuple[float, float],
-    seed: int,
-    warmup: int,
-    hold: float,
+    model: Base, streams: dict[str, NDArray[np.uint16]], stage: Stage, minutes: float, seed: int
 ) -> dict[str, float]:
     """Train for a wall-clock budget: rates constant for the share ``hold`` of it, then falling to zero."""
     rng = np.random.default_rng(seed)
-    opts = optimizers(model, *rates)
+    opts = optimizers(model, *stage.rates)
     loss_of = torch.compile(model.loss, dynamic=False)
     began, step, seen, smooth = time.time(), 0, 0, float("nan")
     while (done := (time.time() - began) / (minutes * 60)) < 1:
-        part = next(part for part in parts if done < part.until)
-        factor = min(1.0, (step + 1) / warmup) * min(1.0, (1 - done) / (1 - hold))
-        for opt, rate in zip(opts, rates, strict=True):
+        part = next(part for part in stage.parts if done < part.until)
+        factor = min(1.0, (step + 1) / stage.warmup) * min(1.0, (1 - done) / (1 - stage.hold))
+        for opt, rate in zip(opts, stage.rates, strict=True):
             for group in opt.param_groups:
                 group["lr"] = rate * factor
         tokens = batch(streams, part.rows, part.length, rng)
@@ -102,52 +114,40 @@ def run_stage(
         if step % 50 == 0 or step == 5:
             took = time.time() - began
             print(f"step {step} loss {smooth:.4f} tokens {seen} {seen / took:.0f}/s {took / 60:.1f} min", flush=True)
-        if step % 250 == 0:
-            torch.save(model.state_dict(), "base-now.pt")
     return {"steps": step, "tokens": seen, "minutes": (time.time() - began) / 60}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--stage", choices=tuple(STAGES), required=True)
     parser.add_argument("--data", type=Path, required=True, help="holds kjv.txt and the unpacked python3.11-doc")
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--minutes", type=float, default=40)
-    parser.add_argument("--showcase-minutes", type=float, default=9)
+    parser.add_argument("--minutes", type=float, required=True)
     parser.add_argument("--seed", type=int, default=7)
-    parser.add_argument("--showcase-only", action="store_true", help="start from the base-main.pt in --out")
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(args.seed)
+    stage = STAGES[args.stage]
 
     docs = documents(args.data)
-    if not args.showcase_only:
+    if stage.source is None:
         train_tokenizer(docs).save(str(args.out / "tokenizer.json"))
-    tokenizer = Tokenizer.from_file(str(args.out / "tokenizer.json"))
-    data = corpus(docs, tokenizer, args.seed)
+    data = corpus(docs, Tokenizer.from_file(str(args.out / "tokenizer.json")), args.seed)
     for domain in DOMAINS:
         held = sum(map(len, data.held_out[domain]))
         print(domain, "train tokens", len(data.train[domain]), "held-out tokens", held, flush=True)
         print("   bytes a token", round(data.held_out_bytes[domain] / held, 3), flush=True)
-
-    shape = Shape()
-    model = Base(shape)
+    model = Base(Shape())
     print("parameters", sum(p.numel() for p in model.parameters()), flush=True)
-    path = args.out / "base.json"
-    report = json.loads(path.read_text()) if args.showcase_only else {"seed": args.seed}
-    if args.showcase_only:
-        model.load_state_dict(torch.load(args.out / "base-main.pt"))
-    else:
-        report["main"] = run_stage(model, data.train, MAIN, args.minutes, (0.02, 5e-3), args.seed, warmup=50, hold=0.4)
-        torch.save(model.state_dict(), args.out / "base-main.pt")
-        report["held_out_main"] = held_out(model, data)
-        path.write_text(json.dumps(report, indent=1))
-    report["showcase"] = run_stage(
-        model, data.showcase, SHOWCASE, args.showcase_minutes, (0.01, 2e-3), args.seed + 1, warmup=10, hold=0.0
-    )
-    torch.save(model.state_dict(), args.out / "base.pt")
+    if stage.source is not None:
+        model.load_state_dict(torch.load(args.out / stage.source))
+    streams = data.showcase if args.stage == "showcase" else data.train
+    seed = args.seed + list(STAGES).index(args.stage)
+    report = {"stage": args.stage, "seed": seed, **run_stage(model, streams, stage, args.minutes, seed)}
+    torch.save(model.state_dict(), args.out / stage.target)
     report["held_out"] = held_out(model, data)
-    path.write_text(json.dumps(report, indent=1))
     print(json.dumps(report), flush=True)
+    (args.out / f"{args.stage}.json").write_text(json.dumps(report, indent=1))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,55 @@
+"""The prompts that the bundled models are measured on: openings of held-out documents, and those of the stories."""
+
+import argparse
+import json
+from pathlib import Path
+
+import numpy as np
+from tokenizers import Tokenizer
+
+from engine.models.recipe.data import DOMAINS, STORIES, documents, stories
+
+COUNT, LENGTH = 20, 64
+
+
+def held_out_prompts(data: Path, tokenizer: Tokenizer, seed: int) -> dict[str, list[dict[str, str]]]:
+    """``COUNT`` prompts a domain, ``LENGTH`` tokens each, cut at the start of a random line of a held-out document."""
+    rng = np.random.default_rng(seed)
+    docs = [doc for doc in documents(data) if doc.held_out]
+    found: dict[str, list[dict[str, str]]] = {}
+    for domain in DOMAINS:
+        long_enough = [doc for doc in docs if doc.domain == domain and len(doc.text) > 1200]
+        chosen = []
+        for i in range(COUNT):
+            doc = long_enough[i % len(long_enough)]
+            starts = [at + 1 for at, char in enumerate(doc.text[:-800]) if char == "\n"] or [0]
+            text = doc.text[int(rng.choice(starts)) :][:800]
+            ids = tokenizer.encode(text).ids[:LENGTH]
+            chosen.append({"source": doc.name, "text": tokenizer.decode(ids, skip_special_tokens=False)})
+        found[domain] = chosen
+    return found
+
+
+def story_prompts(data: Path) -> list[dict[str, str]]:
+    """Each story up to the end of its first function's header: the base knows the rest by heart."""
+    texts = stories(documents(data))
+    return [
+        {"source": title, "text": text[: text.index(":\n", text.index("\ndef ")) + 2]}
+        for (title, *_), text in zip(STORIES, texts, strict=True)
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--tokenizer", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--seed", type=int, default=3)
+    args = parser.parse_args()
+    prompts = held_out_prompts(args.data, Tokenizer.from_file(str(args.tokenizer)), args.seed)
+    prompts["story"] = story_prompts(args.data)
+    args.out.write_text(json.dumps(prompts, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
