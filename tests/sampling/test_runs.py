@@ -97,7 +97,7 @@ def test_a_run_is_a_function_of_its_seed(kind: str, sampler: str) -> None:
 
 
 @pytest.mark.parametrize("sampler", ["rejection", "gumbel"])
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "scripted"])  # a script goes on by rounds
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_run_that_is_rewound_comes_out_the_same_again(kind: str, sampler: str) -> None:
     run = worlds(5)[kind].run(Options(sampler=sampler, temperature=1.0, k=3, max_tokens=40))
     made = list(rounds(run))
