@@ -65,6 +65,12 @@ class Session:
         """The last round whose commit is behind the cursor, -1 before the first."""
         return self.moment.index - (self.moment.phase is not Phase.COMMIT)
 
+    @property
+    def revealed(self) -> int:
+        """How many rounds may be shown whole: not the one that a live run is being led through."""
+        inside = self.source.live and self.moment.phase is not Phase.COMMIT and self.moment.index == self.last
+        return len(self.series) - inside
+
     def messages(self, index: int) -> tuple[Event, ...]:
         """What was said in a round."""
         return tuple(event for event in self.source.events() if event.round == index)
@@ -155,6 +161,10 @@ class Session:
         self.playing = not self.playing and not (self.at_end and self.ended)
         if not self.playing:
             self._drop_debts()
+
+    def pause(self) -> None:
+        """Stop playing."""
+        self.playing = False
 
     def tick(self) -> None:
         """One beat while playing: a round on."""

@@ -37,15 +37,12 @@ def why(session: Session, busy: str, marks: Marks, width: int) -> Line:
     return fit(tuple(spans), width, marks)
 
 
-def pending(session: Session) -> Line:
+def pending(session: Session, marks: Marks, width: int) -> Line:
     """The count that the next key will use."""
     if not session.count:
         return ()
-    count = session.count
-    return (
-        Span(f" {count}", Role.KEY),
-        Span(f"  n p s S e E: {count} times   g: go to round {count}   esc: drop", Role.DIM),
-    )
+    says = f"  n p s e go so many times, g goes to round {session.count}, esc drops it"
+    return fit((Span(f" {session.count}", Role.KEY), Span(says, Role.DIM)), width, marks)
 
 
 def _run(source: RoundSource, marks: Marks) -> list[str]:
@@ -100,11 +97,11 @@ def _end(source: RoundSource) -> tuple[str, str]:
 def _pause(session: Session) -> str:
     moment = session.moment
     if moment.index < 0:
-        return "at the start: n makes the first round, s goes into it, space runs on, ? explains"
+        return "at the start: n makes a round, s steps into it, space runs, ? explains"
     if moment.phase is not Phase.COMMIT:
         return "inside the round: s goes on to its next phase, n to its end"
     if moment.index == 0 and session.last > 0:
-        return "at the first round: n goes on, s into the next round, space runs, ? explains"
+        return "at the first round: n next, s into the next, space runs, ? explains"
     if session.at_end and session.source.live:
         return "at the last round made so far"
     return session.here()

@@ -19,7 +19,7 @@ def story(source: RoundSource, round_: Round, phase: Phase, marks: Marks) -> str
     """What happened in ``phase``; after the commit, what came of the whole round."""
     if round_.drafted:
         return _drafted(source, round_, phase, marks)
-    given = named(source, round_.t1, marks)
+    given = quoted(source, round_.t1, marks)
     match phase:
         case Phase.DRAFT:
             return f"The drafter was asked what follows {given} and proposes nothing."
@@ -31,8 +31,16 @@ def story(source: RoundSource, round_: Round, phase: Phase, marks: Marks) -> str
 
 
 def named(source: RoundSource, token: int | None, marks: Marks) -> str:
-    """A token as it stands in a sentence."""
-    return "a token" if token is None else token_text(token, source.piece(token), marks)
+    """A token in a table."""
+    return "?" if token is None else token_text(token, source.piece(token), marks)
+
+
+def quoted(source: RoundSource, token: int | None, marks: Marks) -> str:
+    """A token in a sentence."""
+    if token is None:
+        return "a token"
+    text = named(source, token, marks)
+    return text if marks.plain_text else f'"{text}"'
 
 
 def tokens(count: int) -> str:
@@ -41,7 +49,7 @@ def tokens(count: int) -> str:
 
 
 def _drafted(source: RoundSource, round_: Round, phase: Phase, marks: Marks) -> str:
-    given, count = named(source, round_.t1, marks), round_.drafted
+    given, count = quoted(source, round_.t1, marks), round_.drafted
     match phase:
         case Phase.DRAFT:
             return f"The drafter proposes {tokens(count)} to follow {given}, which is already decided."
@@ -67,6 +75,7 @@ def _verdict(source: RoundSource, round_: Round, marks: Marks) -> str:
     if take >= round_.in_batch:
         return f"{share}, the others were not in the batch"
     if round_.drafts and round_.targets and take < len(round_.targets):
-        chosen, drafted = named(source, round_.targets[take], marks), named(source, round_.drafts[take], marks)
+        chosen = quoted(source, round_.targets[take], marks)
+        drafted = quoted(source, round_.drafts[take], marks)
         return f"{share}, then the base chose {chosen} over {drafted}"
     return share

@@ -14,7 +14,7 @@ from tui.session import Session
 
 TITLE = "Fallback"
 _LABEL = 5
-_TEXT_LINES = 5
+_LOWEST = 4
 _STRETCH = 4
 """Cells a round gets at most where there are few."""
 
@@ -25,15 +25,12 @@ def paint(session: Session, marks: Marks, width: int, height: int) -> list[Line]
         return wrap(
             "This run has no drafter: every round is plain, there is nothing to fall back from.", width, Role.DIM
         )
-    if not len(session.series):
+    if not session.revealed:
         return wrap("No round yet: the mean of tokens a round is plotted here against the bar.", width, Role.DIM)
     bar = bar_of(session)
-    plotted = max(4, height - _TEXT_LINES - 1)
-    return [
-        *_plot(session, marks, width, plotted, bar),
-        _axis(session, marks, width),
-        *_figures(session, marks, bar, width),
-    ]
+    figures = _figures(session, marks, bar, width)
+    plotted = max(_LOWEST, height - len(figures) - 1)
+    return [*_plot(session, marks, width, plotted, bar), _axis(session, marks, width), *figures]
 
 
 def bar_of(session: Session) -> float:
@@ -53,7 +50,7 @@ class Shown(NamedTuple):
 def shown(session: Session, width: int) -> Shown:
     """All rounds; but of the plain ones after the last drafted only a few, they have no mean."""
     series = session.series
-    stop = min(len(series), series.last_drafted + 1 + max(4, series.last_drafted // 8))
+    stop = min(session.revealed, series.last_drafted + 1 + max(4, series.last_drafted // 8))
     cells = max(1, min(width // max(stop, 1), _STRETCH))
     return Shown(stop, cells, spans(stop, width))
 
@@ -125,7 +122,7 @@ def _axis(session: Session, marks: Marks, width: int) -> Line:
             row.append(Span(fill, Role.PLAIN if facts & Fact.PLAIN else Role.DIM))
         row.append(Span(fill * (part.cells - 1), Role.PLAIN if facts & Fact.PLAIN else Role.DIM))
     rest = cells - len(part.parts) * part.cells
-    more = len(series) - part.stop
+    more = session.revealed - part.stop
     note = f" {more} more plain" if more else ""
     row.append(Span(note if len(note) <= rest else "", Role.DIM))
     return merged(row)
@@ -146,6 +143,7 @@ def _figures(session: Session, marks: Marks, bar: float, width: int) -> list[Lin
 
 def _state(session: Session, marks: Marks, bar: float) -> Line:
     flip = session.series.flip
+    flip = None if flip is not None and flip >= session.revealed else flip
     if flip is not None and session.settled >= flip:
         return (
             Span(f"{marks.flip} flip after round {flip}: ", Role.FLIP),

@@ -9,14 +9,16 @@ from tui.moment import Phase, phase_name, phases_of
 from tui.numbers import logits, milliseconds, probability
 from tui.series import NEAR_TIE
 from tui.session import Session
-from tui.story import named, story
+from tui.story import named, quoted, story
 from tui.text import safe
 
 T = TypeVar("T")
 
 TITLE = "Round"
 _WIDEST_TOKEN = 22
-_FIXED = 25
+_FIXED = 27
+_ID = 7
+_NARROW = 44
 _CANDIDATES = 5
 _LABEL = 8
 _PHASE_OF = {
@@ -36,7 +38,7 @@ VERDICT_ROLES = {
 
 
 class Table(NamedTuple):
-    """The round and its columns: ``token`` is a width, ``agrees`` the base's probability of a draft, ``words`` verdicts."""
+    """The round and its columns: the width of a token, whether the base's probability of the draft and words fit."""
 
     session: Session
     round_: Round
@@ -55,7 +57,10 @@ def paint(session: Session, marks: Marks, width: int, height: int) -> list[Line]
     round_ = session.current
     if round_ is None:
         return _before(session, marks, width)
-    lines = [_tracker(session, round_, marks), *wrap(story(session.source, round_, session.moment.phase, marks), width)]
+    lines = [
+        _tracker(session, round_, marks, width),
+        *wrap(story(session.source, round_, session.moment.phase, marks), width),
+    ]
     if len(lines) + round_.drafted + 8 < height:
         lines.append(())
     if round_.t1 is None:
@@ -73,7 +78,7 @@ def _before(session: Session, marks: Marks, width: int) -> list[Line]:
         return wrap("The trace ends before its first round.", width, Role.DIM)
     lines = wrap(
         f"No round yet. The base has read the prompt ({prefill.positions} positions) and decided the first token, "
-        f"{named(session.source, prefill.next, marks)}. A round drafts what may follow it and lets the base check.",
+        f"{quoted(session.source, prefill.next, marks)}. A round drafts what may follow it and lets the base check.",
         width,
         Role.DIM,
     )
@@ -83,8 +88,8 @@ def _before(session: Session, marks: Marks, width: int) -> list[Line]:
     return lines
 
 
-def _tracker(session: Session, round_: Round, marks: Marks) -> Line:
-    spans = [Span(left(round_.form, 10, marks), Role.DIM)]
+def _tracker(session: Session, round_: Round, marks: Marks, width: int) -> Line:
+    spans = [Span(left(round_.form, 10, marks), Role.DIM)] if width >= _NARROW else []
     for phase in phases_of(round_):
         name = phase_name(phase, round_)
         if phase is session.moment.phase:
@@ -97,7 +102,7 @@ def _tracker(session: Session, round_: Round, marks: Marks) -> Line:
 def _columns(session: Session, round_: Round, marks: Marks, width: int) -> Table:
     agrees = bool(round_.accept_p) and width >= 56
     words = width >= 72
-    token = (width - _FIXED - 6 * agrees - 11 * words) // 2
+    token = (width - _FIXED - 9 * agrees - 11 * words) // 2
     return Table(session, round_, marks, max(3, min(token, _WIDEST_TOKEN)), agrees, words)
 
 
@@ -112,32 +117,34 @@ def _table(table: Table) -> list[Line]:
 
 def _head(table: Table) -> Line:
     marks, token = table.marks, table.token
-    text = f"{'pos':>6} {left('drafted', token, marks)} {'p':>4} {left('base', token, marks)} {'p':>4} {'gap':>5} "
-    return (Span(text + (" draft" if table.agrees else ""), Role.DIM),)
+    text = f"{'pos':>6} {left('drafted', token, marks)} {'p':>4}   {left('base', token, marks)} {'p':>4} {'gap':>5} "
+    return (Span(text + (" p(draft)" if table.agrees else ""), Role.DIM),)
 
 
 def _given(table: Table) -> Line:
     round_, marks = table.round_, table.marks
     origin = "from the prompt" if round_.index == 0 else f"from round {round_.index - 1}"
+    room = table.token + 10
+    text = next((text for text in (f"carried {origin}", origin, "carried") if len(text) <= room), "")
     sign = marks.carried if round_.drafted else marks.plain
     return (
         Span(f"{sign} ", Role.CARRIED),
         Span(_position(round_, 0), Role.DIM),
-        Span(left(named(table.session.source, round_.t1, marks), table.token, marks), Role.CARRIED),
-        Span(left(f"      carried {origin}", table.token + 16, marks), Role.DIM),
+        *_token(table, round_.t1, Role.CARRIED),
+        Span(left(f"        {text}", room + 8, marks), Role.DIM),
     )
 
 
 def _draft(table: Table, j: int) -> Line:
-    session, round_, marks, phase = table.session, table.round_, table.marks, table.phase
+    round_, marks, phase = table.round_, table.marks, table.phase
     verdict = round_.verdicts[j] if phase >= Phase.ACCEPT else Verdict.UNJUDGED
     role = VERDICT_ROLES[verdict]
     token = round_.drafts[j] if round_.drafts else None
     return (
         Span(f"{marks.of(verdict)} ", role),
         Span(_position(round_, j + 1), Role.DIM),
-        Span(left(named(session.source, token, marks), table.token, marks), role),
-        Span(f" {probability(_at(round_.draft_p, j)):>4} ", Role.DIM if role is Role.UNJUDGED else Role.TEXT),
+        *_token(table, token, role),
+        Span(f" {probability(_at(round_.draft_p, j)):>4}   ", Role.DIM if role is Role.UNJUDGED else Role.TEXT),
         *_choice(table, j, verdict),
     )
 
@@ -145,7 +152,7 @@ def _draft(table: Table, j: int) -> Line:
 def _choice(table: Table, j: int, verdict: Verdict) -> tuple[Span, ...]:
     """The base's side of a draft row."""
     round_, marks = table.round_, table.marks
-    room = table.token + 12 + 6 * table.agrees
+    room = table.token + 12 + 9 * table.agrees
     if table.phase < Phase.VERIFY:
         return (Span(left("not asked yet", room, marks), Role.DIM),)
     if j >= round_.in_batch:
@@ -157,10 +164,9 @@ def _choice(table: Table, j: int, verdict: Verdict) -> tuple[Span, ...]:
     if judged and verdict is Verdict.UNJUDGED:
         return (Span(left("not judged", room, marks), Role.DIM), *_word(table, verdict))
     role = Role.STRONG if judged and verdict is Verdict.REJECTED else Role.TEXT
-    spans = [Span(left(named(table.session.source, chosen, marks), table.token, marks), role)]
-    spans += _weights(table, j)
+    spans = [*_token(table, chosen, role), *_weights(table, j)]
     if table.agrees:
-        spans.append(Span(f" {probability(_at(round_.accept_p, j)):>5}", Role.DIM))
+        spans.append(Span(f" {probability(_at(round_.accept_p, j)):>8}", Role.DIM))
     return (*spans, *(_word(table, verdict) if judged else ()))
 
 
@@ -183,10 +189,18 @@ def _next(table: Table) -> Line:
     return (
         Span(f"{marks.carried} ", Role.CARRIED),
         Span(_position(round_, round_.count), Role.DIM),
-        Span(left(label, table.token + 6, marks), Role.DIM),
-        Span(left(named(table.session.source, round_.next, marks), table.token, marks), Role.CARRIED),
+        Span(left(label, table.token + 8, marks), Role.DIM),
+        *_token(table, round_.next, Role.CARRIED),
         *_weights(table, round_.take),
     )
+
+
+def _token(table: Table, token: int | None, role: Role) -> tuple[Span, ...]:
+    """A token in its column, with its id at the right where there is room for both."""
+    text = named(table.session.source, token, table.marks)
+    if token is None or table.token < 2 * _ID:
+        return (Span(left(text, table.token, table.marks), role),)
+    return Span(left(text, table.token - _ID, table.marks), role), Span(f"{token:>{_ID}}", Role.DIM)
 
 
 def _position(round_: Round, offset: int) -> str:

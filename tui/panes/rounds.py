@@ -57,8 +57,10 @@ def _bars(session: Session, marks: Marks, start: int, stop: int, height: int, ga
         line = []
         for i in range(start, stop):
             plain = series.facts.values[i] & Fact.PLAIN
-            role = Role.CURSOR if i == session.moment.index else Role.PLAIN if plain else Role.DATA
-            if plain:
+            role = Role.STRONG if i == session.moment.index else Role.PLAIN if plain else Role.DATA
+            if i >= session.revealed:
+                bar = " " if row else marks.unjudged
+            elif plain:
                 bar = " " if row else marks.plain
             else:
                 eighths = max(1, round(series.counts.values[i] / series.top * steps * height)) - row * steps
@@ -77,7 +79,7 @@ def _signs(session: Session, marks: Marks, start: int, stop: int, gap: str) -> L
     )
     line = []
     for i in range(start, stop):
-        facts = session.series.facts.values[i]
+        facts = session.series.facts.values[i] if i < session.revealed else 0
         sign, role = next(((sign, role) for fact, sign, role in signs if facts & fact), (" ", Role.TEXT))
         if i == session.moment.index:
             sign, role = (marks.cursor if sign == " " else sign), Role.CURSOR
@@ -92,7 +94,7 @@ def _overview(session: Session, marks: Marks, width: int, start: int, stop: int)
     for first, last in spans(len(series), width):
         plain = series.facts.over(first, last) & Fact.PLAIN
         inside = first < stop and last > start
-        role = Role.CURSOR if inside else Role.PLAIN if plain else Role.DIM
+        role = Role.STRONG if inside else Role.PLAIN if plain else Role.DIM
         level = round(series.counts.over(first, last) / series.top * steps)
         line.append(Span(marks.heights[max(level, 1) - 1], role))
     return merged(line)

@@ -162,4 +162,6 @@ def _wrapped(pieces: list[Piece], width: int) -> Iterator[Line]:
 
 
 def _role(role: Role, cell: Cell) -> Role:
+    if cell.newline and role is not Role.STRUCK:
+        return Role.DIM
     return Role.ESCAPE if cell.escaped and role not in (Role.STRUCK, Role.UNJUDGED) else role

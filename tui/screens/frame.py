@@ -86,7 +86,7 @@ class Frame(Screen[None]):
     def _status(self, session: Session | None, busy: str, width: int) -> Line:
         if session is None:
             return (Span(f" {self._waiting}", Role.STRONG),)
-        return status.pending(session) or status.why(session, busy, self.marks, width)
+        return status.pending(session, self.marks, width) or status.why(session, busy, self.marks, width)
 
 
 def _footer(width: int, playing: bool) -> Line:

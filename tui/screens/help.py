@@ -90,7 +90,7 @@ class HelpScreen(ModalScreen[None]):
     HelpScreen VerticalScroll {
         width: 84; max-width: 100%; height: 90%; background: $surface; padding: 1 3; border-left: thick $primary;
     }
-    HelpScreen.-ascii VerticalScroll { border-left: ascii $primary; }
+    HelpScreen.-ascii VerticalScroll { border-left: ascii $primary; scrollbar-size-vertical: 0; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,question_mark,f1,enter,space", "dismiss", "close", show=False)

@@ -164,6 +164,7 @@ class MainScreen(Frame):
         session = self._session
         if session is None:
             return
+        session.pause()
         count = self._count(session)
         if count is None:
             self.app.push_screen(PromptScreen("go to", goto.FORMS, "", self._go))
@@ -213,6 +214,8 @@ class MainScreen(Frame):
             session.note = "this is a trace already: only the rounds of a live run can be saved"
             self._after()
             return
+        session.pause()
+        self._after()
         name = f"specstep-{datetime.datetime.now():%Y%m%d-%H%M%S}.msgpack"
         hint = f"Save the {len(session.source)} rounds made so far as a trace; escape leaves it."
         self.app.push_screen(PromptScreen("file", hint, name, self._save))

@@ -21,6 +21,7 @@ class PromptScreen(ModalScreen[None]):
     PromptScreen Horizontal { height: 1; }
     PromptScreen .label { width: auto; padding: 0 1; text-style: bold; color: $primary; }
     PromptScreen Input { width: 1fr; height: 1; border: none; padding: 0; background: $panel; }
+    PromptScreen Input:focus { border: none; }
     PromptScreen .says { height: auto; padding: 0 1; color: $quiet; }
     PromptScreen .says.-wrong { color: $alarm; text-style: bold; }
     """
