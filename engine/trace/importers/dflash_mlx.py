@@ -3,7 +3,7 @@
 Shape: bstnxbt/dflash-mlx dflash_mlx/engine/events.py (``CycleCompleteEvent``) and dflash_mlx/bench_logger.py: one
 object a line with ``block_len`` (which counts the anchor), ``acceptance_len``, ``commit_count`` (the anchor and the
 accepted drafts: the same round as here), ``verify_token_count`` and microseconds by phase. Lines of memory diagnostics
-stand between them. Cycles are told apart by ``request_id``; without one, a cycle number that starts over begins a request.
+stand between them. Cycles are told apart by ``request_id``; without one, a number that starts over begins a request.
 """
 
 from pathlib import Path

@@ -25,14 +25,15 @@ def as_map(totals: Totals) -> dict[str, Any]:
 
 def pooled(several: list[Totals]) -> Totals:
     """The sum over requests; a count that one of them lacks is unknown."""
-    sums: list[Any] = []
-    for values in zip(*(totals[:-1] for totals in several), strict=True):
-        known = [value for value in values if value is not None]
-        sums.append(sum(known) if len(known) == len(values) else None)
+    sums: dict[str, int | None] = {}
+    for name in Totals._fields[:-1]:
+        values = [getattr(totals, name) for totals in several]
+        sums[name] = None if None in values else sum(values)
     bars = [totals.histogram for totals in several]
     width = max((len(bar) for bar in bars if bar is not None), default=0)
     dense = [(*bar, *(0,) * (width - len(bar))) for bar in bars if bar is not None]
-    return Totals(*sums, tuple(map(sum, zip(*dense, strict=True))) if len(dense) == len(bars) else None)
+    summed = tuple(map(sum, zip(*dense, strict=True))) if len(dense) == len(bars) else None
+    return Totals(histogram=summed, **sums)
 
 
 def _by_position(bars: tuple[int, ...] | None) -> list[float] | None:
