@@ -46,6 +46,7 @@ class Judged(NamedTuple):
     u: tuple[float, ...] | None
     accept_p: tuple[float, ...]
     target_p: tuple[float, ...]
+    following: int | None = None
 
 
 class ToyEngine:
@@ -63,6 +64,7 @@ class ToyEngine:
         self.off = False
         self.fell_back_at: int | None = None
         self.draft_len = len(PROMPT)
+        self.number = self.took = self.offered = 0
 
     @property
     def emitted(self) -> int:
@@ -85,20 +87,23 @@ class ToyEngine:
         rates = self.toy.ease
         return rates[min(len(rates) - 1, self.emitted * len(rates) // self.toy.max_tokens)]
 
+    def right(self, place: int) -> bool:
+        """Whether the draft at a place (from 0) is the base's choice."""
+        return self.random.random() < self.ease()
+
     def draft(self, limit: int) -> tuple[list[int], list[float]]:
         drafts: list[int] = []
         claims: list[float] = []
         if self.random.random() < self.toy.short_drafts:
             limit = self.random.randrange(limit + 1)
-        for _ in range(limit):
+        for place in range(limit):
             text = [*self.text, self.t1, *drafts]
             if self.toy.sampler == "rejection":
                 q = self.shares(text, "drafter")
                 token = q.index(max(q)) if self.toy.one_hot else self.random.choices(range(VOCAB), q)[0]
                 claim = q[token]
             else:
-                right = self.random.random() < self.ease()
-                token = (self.choose(text) + (0 if right else self.random.randrange(1, VOCAB))) % VOCAB
+                token = (self.choose(text) + (0 if self.right(place) else self.random.randrange(1, VOCAB))) % VOCAB
                 claim = self.random.uniform(0.1, 1.0)
             if claim < self.toy.tau:
                 break
@@ -122,13 +127,13 @@ class ToyEngine:
         p = [self.shares(text, "base") for text in texts]
         q = [self.shares(text, "drafter") for text in texts]
         u: list[float] = []
+        coins = self.coins(len(drafts))
         take, following = 0, None
         for j, token in enumerate(drafts):
-            u.append(self.random.random())
+            u.append(coins[j])
             share = [float(t == token) for t in range(VOCAB)] if self.toy.one_hot else q[j]
             if u[j] >= p[j][token] / share[token]:
-                rest = [max(a - b, 0.0) for a, b in zip(p[j], share, strict=True)]
-                following = self.random.choices(range(VOCAB), rest)[0]
+                following = self.random.choices(range(VOCAB), self.residual(p[j], share))[0]
                 break
             take += 1
             if token in self.toy.stops:
@@ -143,9 +148,21 @@ class ToyEngine:
             take,
             cut,
             tuple(u),
-            tuple(row[token] for row, token in zip(p, drafts, strict=False)),
+            tuple(self.recorded_p(row[token]) for row, token in zip(p, drafts, strict=False)),
             tuple(row[token] for row, token in zip(p, targets, strict=True)),
         )
+
+    def coins(self, count: int) -> list[float]:
+        return [self.random.random() for _ in range(count)]
+
+    def residual(self, p: list[float], q: list[float]) -> list[float]:
+        return [max(a - b, 0.0) for a, b in zip(p, q, strict=True)]
+
+    def recorded_p(self, p: float) -> float:
+        return p
+
+    def limit(self) -> int:
+        return min(self.toy.k, self.toy.max_tokens - self.emitted - 1)
 
     def stop(self, drafts: list[int], take: int) -> tuple[int, str | None]:
         for j in range(take):
@@ -155,13 +172,14 @@ class ToyEngine:
 
     def round(self, index: int) -> Round:
         toy, pos, t1 = self.toy, len(self.text), self.t1
-        limit = min(toy.k, toy.max_tokens - self.emitted - 1)
+        limit = self.limit()
+        self.number = index
         reason = next(
             (
                 name
                 for name, holds in (
                     ("stop", t1 in toy.stops),
-                    ("fallback", self.off),
+                    ("fallback", self.is_off()),
                     ("no-drafter", toy.kind is None),
                     ("budget", limit == 0),
                 )
@@ -177,8 +195,9 @@ class ToyEngine:
         cut = judged.cut or ("budget" if reason is None and limit < toy.k else None)
         emitted = (t1, *drafts[: judged.take])
         self.text += emitted
-        self.t1 = judged.targets[judged.take]
-        if reason in (None, "zero-draft"):
+        self.t1 = judged.targets[judged.take] if judged.following is None else judged.following
+        self.took, self.offered = judged.take, len(verified)
+        if self.counts(reason):
             self.record(len(emitted))
         return Round(
             index=index,
@@ -211,18 +230,29 @@ class ToyEngine:
             return tuple(values)
         return struct.unpack(f"{len(values)}f", struct.pack(f"{len(values)}f", *values))
 
+    def counts(self, reason: str | None) -> bool:
+        return reason in (None, "zero-draft")
+
+    def is_off(self) -> bool:
+        return self.off
+
+    def window(self) -> list[int]:
+        return self.recorded[-self.toy.window :]
+
+    def verdict(self, last: list[int]) -> bool:
+        return len(last) == self.toy.window and sum(last) < self.toy.below * self.toy.window
+
     def record(self, emitted: int) -> None:
         if self.off:
             return
         self.recorded.append(emitted)
-        last = self.recorded[-self.toy.window :]
-        if len(last) == self.toy.window and sum(last) < self.toy.below * self.toy.window:
+        if self.verdict(self.window()):
             self.off, self.fell_back_at = True, len(self.recorded)
 
     def fallback(self) -> Window | None:
         if not self.toy.below or self.toy.kind is None:
             return None
-        last = self.recorded[-self.toy.window :]
+        last = self.window()
         return Window(window=tuple(last), mean=sum(last) / len(last) if last else None, off=self.off)
 
     def times(self, reason: str | None) -> dict[str, float]:

@@ -68,7 +68,7 @@ class _Follower:
         if self._to_end is None:
             self._to_end = length - held
         if self._full:
-            return None if length == last else self._restart(held + self._to_end, length, held, pos)
+            return None if length == last else self._go_on(length, held, pos)
         if self._by_start and drafted:
             if self._to_start is None:
                 self._to_start = length - pos
@@ -77,19 +77,23 @@ class _Follower:
             return None
         if not drafted and (length == last or length - pos == self._to_start):
             return None
-        self._by_end = False
-        if self._by_start:
+        if self._by_start and drafted:
+            self._by_end = False
             return None
         if last is not None and last <= length < held + self._to_end and length >= _CACHE:
             self._full = True
             return None
-        return self._restart(held + self._to_end, length, held, pos)
+        return self._go_on(length, held, pos)
 
-    def _restart(self, expected: int, length: int, held: int, pos: int) -> int:
-        self._to_end, self._to_start = length - held, length - pos
-        self._by_end = self._by_start = True
+    def _go_on(self, length: int, held: int, pos: int) -> int:
+        """Keep the convention that held until now, at the distance of this round; what it expected."""
         self._full = False
-        return expected
+        to_end, to_start = self._to_end, self._to_start
+        self._to_end, self._to_start = length - held, length - pos
+        self._by_start = not self._by_end
+        if self._by_end or to_start is None:
+            return held + (to_end or 0)
+        return pos + to_start
 
 
 def _base_is_off(round_: Round, field: str, length: int, held: int, found: Findings) -> None:
