@@ -4,6 +4,8 @@ import typer
 
 from engine.commands import trace
 from engine.commands.exits import Commands
+from engine.commands.export import export
+from engine.commands.import_ import import_
 from engine.commands.info import info
 from engine.commands.probe import probe
 from engine.commands.record import record
@@ -20,12 +22,20 @@ app = typer.Typer(
     epilog="Exit status: 0 ok, 1 the answer is no, 2 usage, 3 incomplete trace read as far as it goes, 4 unreadable, "
     "130 interrupted.",
 )
-for command in (record, stats, show, probe, info):
-    app.command()(command)
+COMMANDS = {
+    "record": record,
+    "stats": stats,
+    "show": show,
+    "probe": probe,
+    "import": import_,
+    "export": export,
+    "info": info,
+}
+for name, command in COMMANDS.items():
+    app.command(name)(command)
 app.add_typer(trace.app, name="trace")
 
 
 def names() -> frozenset[str]:
     """The first words that are commands here; any other is for the screen."""
-    commands = (each.name or getattr(each.callback, "__name__", "") for each in app.registered_commands)
-    return frozenset((*commands, *(group.name or "" for group in app.registered_groups)))
+    return frozenset((*COMMANDS, "trace"))

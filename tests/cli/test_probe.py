@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from engine.cli import names
 from engine.commands.probe import table
 from engine.probe import Difference, Plain, Report, Way
 from engine.version import VERSION
@@ -89,8 +90,8 @@ def test_info_says_which_version_and_what_can_run_a_model() -> None:
 def test_without_a_command_it_says_what_there_is() -> None:
     shown = specstep()
     assert shown.code == 2
-    for name in ("record", "stats", "show", "probe", "info", "trace"):
-        assert name in shown.out + shown.err
+    for name in names():
+        assert f"\n  {name} " in shown.out + shown.err
 
 
 def test_an_unknown_command_or_flag_is_a_usage_error() -> None:
