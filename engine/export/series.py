@@ -16,7 +16,7 @@ from engine.trace.reader import Trace
 
 @dataclass
 class Series:
-    """By round: tokens emitted, the rolling mean after it (NaN before the first, and once off), and whether it was plain.
+    """By round: tokens emitted, the rolling mean after it (NaN where there is none), and whether it was plain.
 
     ``flip`` is the index of the round that switched drafting off; ``bar`` is 0 where there is none.
     """

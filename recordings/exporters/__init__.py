@@ -1,0 +1,1 @@
+"""How another engine records a trace: copy one of these."""

@@ -1,0 +1,45 @@
+"""The C++ example compiles with stock msgpack-cxx, and what it records passes the audit."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from engine.trace.audit import audit
+from engine.trace.reader import open_trace
+
+SOURCE = Path(__file__).parents[2] / "recordings" / "exporters" / "toy_loop.cpp"
+
+
+@pytest.fixture(scope="module")
+def toy_loop(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    compiler = next((found for name in ("c++", "g++", "clang++") if (found := shutil.which(name))), None)
+    if compiler is None:
+        pytest.skip("there is no C++ compiler")
+    probe = [compiler, "-DMSGPACK_NO_BOOST", "-E", "-x", "c++", "-"]
+    if subprocess.run(probe, input=b"#include <msgpack.hpp>", capture_output=True, check=False).returncode != 0:
+        pytest.skip("there is no msgpack.hpp (Debian: libmsgpack-cxx-dev)")
+    program = tmp_path_factory.mktemp("cpp") / "toy_loop"
+    flags = ["-std=c++17", "-Wall", "-Wextra", "-Werror", str(SOURCE), "-o", str(program)]
+    built = subprocess.run([compiler, *flags], capture_output=True, text=True, check=False)
+    assert built.returncode == 0, built.stderr
+    return program
+
+
+def test_its_trace_passes_the_audit(toy_loop: Path, tmp_path: Path) -> None:
+    path = tmp_path / "run.msgpack"
+    subprocess.run([toy_loop, path], check=True)
+    trace = open_trace(path)
+    assert audit(trace.records(), trace.torn) == []
+    assert trace.end is not None
+    assert (trace.end.emitted, trace.header.base.name) == (60, "toy in C++")
+    assert trace.piece(7) == b" t7"
+    assert {trace.round(index).take for index in range(len(trace))} >= {1, 4}
+
+
+def test_a_full_disk_is_told(toy_loop: Path) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("there is no /dev/full")
+    ran = subprocess.run([toy_loop, "/dev/full"], capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stderr) == (1, "toy_loop: /dev/full cannot be written\n")
