@@ -22,8 +22,8 @@ from engine.start import check_pair, check_prompt
 from engine.stats import MINIMUM_SAMPLES, Stats
 
 PLAIN_SAMPLES = 9
-PILOT_ROUNDS = 12
-"""Rounds that are run and taken back to measure the break-even, before a run whose bar is to be that."""
+PILOT_ROUNDS, PILOT_TOKENS = 12, 256
+"""Drafted rounds, and tokens at most, that are made and taken back to measure a break-even that is to be the bar."""
 
 Clock = Callable[[], float]
 
@@ -149,8 +149,11 @@ class LiveRun:
         return msgspec.structs.replace(end, stats=self._stats.as_map(self.prefill, end, tokens=run.emitted))
 
     def _pilot(self, options: Options) -> Options:
-        pilot = Stats()
-        while pilot.rounds < PILOT_ROUNDS and (round_ := self._run.step()) is not None:
+        run, pilot = self._run, Stats()
+        room = run.base.context_length
+        tokens = PILOT_TOKENS if room is None else min(PILOT_TOKENS, room - run.start)
+        run.rewind((), msgspec.structs.replace(options, max_tokens=tokens, stop_tokens=()))
+        while pilot.rounds < PILOT_ROUNDS and (round_ := run.step()) is not None:
             pilot.add(round_)
         bar = pilot.break_even(self.prefill.plain_ms)
         if bar is None:
@@ -159,7 +162,7 @@ class LiveRun:
                 "are needed): give the bar as a number"
             )
         options = msgspec.structs.replace(options, fallback_below=bar)
-        self._run.rewind((), options)
+        run.rewind((), options)
         return options
 
 

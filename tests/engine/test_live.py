@@ -163,7 +163,7 @@ def test_candidates_are_recorded_best_first_where_asked_for() -> None:
 def test_a_bar_of_the_break_even_is_measured_and_leaves_the_run_untouched() -> None:
     base = ToyBase(VOCAB, LOGITS_OF)
     drafter = Wanderer(LOGITS_OF, VOCAB, 1.0, 1)
-    live = LiveRun(base, drafter, PROMPT, Options(max_tokens=60, k=4), auto_bar=True, clock=Ticking())
+    live = LiveRun(base, drafter, PROMPT, Options(max_tokens=6, k=4, stop_tokens=(1,)), auto_bar=True, clock=Ticking())
     bar = live.header.options["fallback_below"]
     # On this clock a drafted round has four phases of a millisecond, and a plain step is one.
     assert bar == pytest.approx(4.0)

@@ -11,6 +11,7 @@ from engine.live import LiveRun
 from engine.options import Options
 from engine.recorder import Recorder
 from engine.records import Round
+from engine.trace.audit import audit
 from engine.trace.reader import Trace
 from tests.engine.toys import PROMPT, DyingBase, Wanderer, tied_logits
 
@@ -148,3 +149,24 @@ def test_a_run_that_breaks_is_recorded_with_its_fault(tmp_path: Path) -> None:
     with Trace(path) as trace:
         assert (len(trace), trace.end and trace.end.reason) == (2, "fault")
         assert [(event.level, event.round) for event in trace.events()] == [("fault", 2)]
+
+
+@pytest.mark.parametrize("sampler", ["greedy", "gumbel", "rejection"])
+@pytest.mark.parametrize("form", ["one-pass", "two-pass"])
+def test_the_audit_finds_nothing_in_a_recorded_run(tmp_path: Path, sampler: str, form: str) -> None:
+    options = Options(
+        form=form,
+        k=4,
+        max_tokens=60,
+        sampler=sampler,
+        temperature=0.0 if sampler == "greedy" else 0.9,
+        fallback_below=1.6,
+        fallback_window=4,
+        stop_tokens=(8,),
+    )
+    live = LiveRun(ToyBase(VOCAB, LOGITS_OF), Wanderer(LOGITS_OF, VOCAB, 0.6, 1), PROMPT, options, candidates=3)
+    recorder = Recorder(live, tmp_path / "run.msgpack")
+    finished(recorder)
+    recorder.end()
+    with Trace(tmp_path / "run.msgpack") as trace:
+        assert audit(trace.records(), trace.torn) == []
