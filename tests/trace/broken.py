@@ -66,10 +66,12 @@ class WrongAfterSome(ToyEngine):
 
 
 class StaleHidden(ToyEngine):
-    """The next draft starts from the last row of the batch, which is right only if everything was accepted."""
+    """A draft starts from the last row of the batch before it, which is right only if everything was accepted."""
 
-    def ease(self) -> float:
-        return 0.03 if self.took < self.offered else super().ease()
+    def right(self, place: int) -> bool:
+        if place == 0 and self.took < self.offered:
+            return self.random.random() < 0.04
+        return super().right(place)
 
 
 class DeadPosition(ToyEngine):
