@@ -1,6 +1,7 @@
 """Reads mutated traces in every way there is. Only ``TraceError`` may come out of it.
 
-Run as ``python -m tests.trace.mutants COUNT SEED``. Memory is limited, and each mutant has two seconds.
+Run as ``python -m tests.trace.mutants COUNT SEED``. Memory is limited, and each mutant has two seconds of
+CPU time.
 """
 
 import random
@@ -86,6 +87,11 @@ def read_all(path: Path, out: Path) -> str:
     return outcome
 
 
+def too_slow(*_: object) -> None:
+    """Show where a mutant hangs."""
+    raise AssertionError(f"a mutant took more than {SECONDS} s of CPU time")
+
+
 def main(count: int, seed: int) -> None:
     """Read ``count`` mutants and print how many came to which end."""
     rng = random.Random(seed)
@@ -97,17 +103,18 @@ def main(count: int, seed: int) -> None:
         ]
         limit = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize() + ROOM
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+        signal.signal(signal.SIGPROF, too_slow)
         outcomes: Counter[str] = Counter()
         for _ in range(count):
             mutant = mutate(rng.choice(originals), rng)
             path.write_bytes(mutant)
-            signal.alarm(SECONDS)
+            signal.setitimer(signal.ITIMER_PROF, SECONDS)
             try:
                 outcomes[read_all(path, out)] += 1
             except BaseException:
                 sys.stderr.write(f"the mutant, in hex: {mutant.hex()}\n")
                 raise
-        signal.alarm(0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
     sys.stdout.write(f"{sum(outcomes.values())} mutants: {dict(outcomes)}\n")
 
 
