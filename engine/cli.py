@@ -1,5 +1,7 @@
 """The commands that need no screen, as one Typer app."""
 
+from collections.abc import Callable
+
 import typer
 
 from engine.commands import trace
@@ -22,7 +24,7 @@ app = typer.Typer(
     epilog="Exit status: 0 ok, 1 the answer is no, 2 usage, 3 incomplete trace read as far as it goes, 4 unreadable, "
     "130 interrupted.",
 )
-COMMANDS = {
+COMMANDS: dict[str, Callable[..., None]] = {
     "record": record,
     "stats": stats,
     "show": show,
