@@ -6,20 +6,19 @@ from typing import Annotated
 import typer
 
 from engine.commands.exits import Exit, complain
+from engine.commands.reading import TracePath, finish, open_trace
 from engine.errors import Refused
 
-TraceFile = Annotated[Path, typer.Argument(help="The trace.", metavar="TRACE")]
 To = Annotated[str, typer.Option("--to", help="json, csv, perfetto (also for chrome://tracing), html or svg.")]
 Output = Annotated[Path, typer.Option("--output", "-o", help="The file to write; - is stdout.")]
 
 
-def export(trace: TraceFile, to: To, output: Output) -> None:
+def export(trace: TracePath, to: To, output: Output) -> None:
     """Write a trace as JSON, CSV, Perfetto JSON, HTML report or SVG plot.
 
     A torn or unfinished trace is exported as far as it goes: exit 3.
     """
     from engine.export import FORMS, NotSaved, chunks, save  # noqa: PLC0415 (only for this command)
-    from engine.trace.reader import open_trace  # noqa: PLC0415
 
     if to not in FORMS:
         raise Refused(f"--to is {to!r}: use one of {', '.join(FORMS)}")
@@ -36,9 +35,4 @@ def export(trace: TraceFile, to: To, output: Output) -> None:
             raise typer.Exit(Exit.INCOMPLETE) from error
         if not stdout:
             typer.echo(f"{output}: {len(source)} rounds as {to}")
-        if source.torn is not None:
-            complain(f"{trace}: {source.torn}; what stands before it was exported")
-            raise typer.Exit(Exit.INCOMPLETE)
-        if source.end_missing:
-            complain(f"{trace}: there is no end record: the writer died or is still at it")
-            raise typer.Exit(Exit.INCOMPLETE)
+        finish(source)

@@ -7,6 +7,7 @@ import typer
 from engine.commands import run_options as flag
 from engine.commands.json_text import as_lines
 from engine.commands.reading import TracePath, finish, open_trace
+from engine.records import End
 from engine.stats import Stats
 
 if TYPE_CHECKING:
@@ -38,7 +39,17 @@ def figures_of(source: "Trace") -> dict[str, Any]:
             tokens += round_.emitted
         else:
             tokens = None
-    return counted.as_map(source.prefill, source.end, source.header.detail, tokens)
+    figures = counted.as_map(source.prefill, source.end, source.header.detail, tokens)
+    return figures if len(source) or source.end is None else {**figures, **_imported(source.end)}
+
+
+def _imported(end: End) -> dict[str, Any]:
+    """The figures of an imported summary, which has no rounds to count; only what it knows."""
+    position = end.stats.get("per_position")
+    known = {key: value for key, value in end.stats.items() if value is not None and key != "per_position"}
+    if isinstance(position, dict) and isinstance(position.get("unconditional"), list):
+        known["per_position"] = {"unconditional": position["unconditional"], "drafted_only": [], "conditional": []}
+    return known if end.stats.get("detail") == "summary" else {}
 
 
 def table(figures: dict[str, Any]) -> str:

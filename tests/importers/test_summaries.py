@@ -8,6 +8,7 @@ from engine.errors import Refused
 from engine.trace import importers
 from engine.trace.importers.request import Totals
 from engine.trace.reader import open_trace
+from tests.cli.commands import specstep
 
 SAMPLES = Path(__file__).parent / "samples"
 
@@ -49,6 +50,15 @@ def test_an_evaluated_rate_needs_the_judged_drafts(tmp_path: Path) -> None:
     assert end.stats["evaluated_acceptance_rate"] == 0.75
     assert end.stats["tokens_per_round"] == pytest.approx(2.8)
     assert end.stats["draft_share"] == pytest.approx(9 / 15)
+
+
+def test_the_figures_of_a_summary_are_those_of_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "run.msgpack"
+    assert specstep("import", "vllm", SAMPLES / "vllm-summary.jsonl", "-o", path).code == 0
+    figures = specstep("stats", path, "--json").json
+    assert (figures["rounds"], figures["draft_acceptance_rate"]) == (8, pytest.approx(13 / 30))
+    assert figures["detail"] == "summary"
+    assert "0.433" in specstep("stats", path).out
 
 
 def test_totals_of_several_requests_add_up(tmp_path: Path) -> None:

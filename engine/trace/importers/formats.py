@@ -27,6 +27,7 @@ def read(name: str, path: Path) -> Found:
     if name not in FORMATS:
         raise Refused(f"format {name!r} is not known: use one of {', '.join(FORMATS)}")
     found = FORMATS[name](path)
+    found.problems.sort()
     if found.requests:
         return found
     if found.problems:
