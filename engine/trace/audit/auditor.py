@@ -43,6 +43,7 @@ class Audit:
         self._order = Order()
         self._rules: tuple[Rules, ...] = ()
         self._ended = self._finished = False
+        self._forked_at = 0
         if header is not None:
             self._begin(header)
 
@@ -51,9 +52,12 @@ class Audit:
         found = self._found
         self._order.see(record, found)
         match record:
-            case Round():
+            case Round() if record.index >= self._forked_at:
                 for rules in self._rules:
                     rules.round(record, found)
+            case Round():
+                for rules in self._rules:
+                    rules.kept(record, found)
             case Header() if not self._rules:
                 self._set_up(record)
             case Prefill():
@@ -102,6 +106,7 @@ class Audit:
 
     def _set_up(self, header: Header) -> None:
         setup = Setup.of(header)
+        self._forked_at = setup.forked_at
         effective = Effective(header)
         effective.begin(self._found)
         rules: list[Rules] = [

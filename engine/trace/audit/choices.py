@@ -38,6 +38,9 @@ class Choices(Rules):
         if round_.next is not None and round_.next != targets[take]:
             self._next_is_wrong(round_, targets, found)
 
+    def kept(self, round_: Round, found: Findings) -> None:  # noqa: ARG002
+        self._emitted += round_.count
+
     def end(self, end: End, found: Findings) -> None:
         if self._held is not None and end.reason != "stop":
             self._release(found)

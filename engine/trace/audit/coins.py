@@ -55,6 +55,9 @@ class Coins(Rules):
         if round_.accept_p is not None:
             self._check_decisions(round_, u, round_.accept_p, rejects, found)
 
+    def kept(self, round_: Round, found: Findings) -> None:
+        pass
+
     def _check_decisions(
         self, round_: Round, u: tuple[float, ...], p: tuple[float, ...], rejects: bool, found: Findings
     ) -> None:

@@ -47,6 +47,9 @@ class Counts(Rules):
                     f"drafts are {take + 1}: the correction token belongs to the next round",
                 )
 
+    def kept(self, round_: Round, found: Findings) -> None:  # noqa: ARG002
+        self._emitted += round_.count
+
     def _explain(self, round_: Round, n: int, verified: int, found: Findings) -> None:
         index, take, limit, k = round_.index, round_.take, round_.limit, self._k
         if take < 0:

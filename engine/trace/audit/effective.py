@@ -42,6 +42,9 @@ class Effective(Rules):
                 "without saying so, and its timings are those of another run",
             )
 
+    def kept(self, round_: Round, found: Findings) -> None:
+        pass
+
     def _is_plain(self, round_: Round, found: Findings) -> None:
         self._said_plain = True
         drafter = self._header.drafter

@@ -55,6 +55,11 @@ class Ending(Rules):
                 f"round {round_.index} is plain because of a stop, but its t1 ({round_.t1}) is no stop token",
             )
 
+    def kept(self, round_: Round, found: Findings) -> None:  # noqa: ARG002
+        self._rounds += 1
+        self._emitted += round_.count
+        self._last = round_.emitted[-1] if round_.emitted else None
+
     def end(self, end: End, found: Findings) -> None:
         self._ends_right(end, found)
         if end.rounds is not None and end.rounds != self._rounds:

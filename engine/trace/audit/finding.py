@@ -77,6 +77,10 @@ class Rules:
     def round(self, round_: Round, found: Findings) -> None:
         """The next round."""
 
+    def kept(self, round_: Round, found: Findings) -> None:
+        """A round that a fork took over, made by options that are not the header's: rules on options leave it out."""
+        self.round(round_, found)
+
     def end(self, end: End, found: Findings) -> None:
         """The run's own summary."""
 

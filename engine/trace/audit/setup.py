@@ -17,7 +17,7 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
 
     ``sampler`` is ``None`` where neither it nor a temperature of 0 is written; ``other_sampler`` says that the rule of
     acceptance is one this audit does not know. ``resumes`` is true where a policy may take up drafting again after the
-    fallback.
+    fallback. The rounds before ``forked_at`` were made by other options and taken over by a fork.
     """
 
     detail: str = "full"
@@ -34,6 +34,7 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     resumes: bool = False
     drafter: str | None = None
     pads: frozenset[int] = frozenset({0})
+    forked_at: int = 0
 
     @property
     def matches(self) -> bool:
@@ -76,6 +77,7 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
                 value not in _NOTHING and any(word in key for word in _POLICY_WORDS) for key, value in options.items()
             ),
             drafter=header.drafter.kind if header.drafter else None,
+            forked_at=_count(header.run.get("forked_at")) or 0,
             pads=frozenset({0, mask}) if mask is not None else frozenset({0}),
         )
 

@@ -119,15 +119,15 @@ def _times(index: int | None, times: dict[str, float | None], found: Findings) -
 
 
 def _nonfinite(round_: Round, found: Findings) -> None:
-    """Which row was broken is in the gaps and probabilities, where recorded: it matters up to row ``take`` only."""
+    """Which row was broken is in the gaps or probabilities, where recorded (NaN): it matters up to row ``take`` only.
+
+    An infinite gap is no broken row: all but one token are masked.
+    """
     index, used = round_.index, round_.take + 1
-    facts = round_.gap or round_.target_p
-    if facts is not None and len(facts) >= used:
-        if all(map(math.isfinite, facts[:used])) and len(facts) > used:
-            return
-        row = next((j for j, value in enumerate(facts[:used]) if not math.isfinite(value)), None)
-    else:
-        row = None
+    facts = round_.target_p or round_.gap or ()
+    row = next((j for j, value in enumerate(facts[:used]) if math.isnan(value)), None)
+    if row is None and len(facts) > used:
+        return
     which = f"row {row}" if row is not None else "a row"
     found.add(
         "A12",

@@ -45,6 +45,12 @@ class FallbackRule(Rules):
         if round_.fallback is not None:
             self._compare(round_, round_.fallback, found)
 
+    def kept(self, round_: Round, found: Findings) -> None:  # noqa: ARG002
+        if round_.form != "plain":
+            self._record(round_.count)
+        elif round_.reason == "zero-draft":
+            self._record(1)
+
     def end(self, end: End, found: Findings) -> None:
         known = self._below == 0 or (self._below is not None and self._size is not None) or self._off
         if self._resumes or not self._sure or not known or end.fell_back_at == self._fell_back_at:
