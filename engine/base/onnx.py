@@ -1,44 +1,51 @@
-"""A base that is an ONNX graph with a shared KV buffer, run by onnxruntime."""
+"""A base that is an ONNX graph, run by onnxruntime."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from engine.base.base import Floats, Rows
-from engine.errors import EngineFault
+from engine.base.passes import FEATURES, Passes, SharedPasses
+from engine.errors import EngineFault, ModelError
 from engine.records import BaseInfo
-from engine.session import Pass, Session, SharedBuffer
-
-CACHED_WIDTH = 32
-"""Passes up to this width are kept for the next time; a prompt's is made for it alone."""
+from engine.session import Session
 
 
 class OnnxBase:
-    """A base over a graph as ``engine.models.graph_decoder.base_graph`` makes it.
+    """A base over a graph as ``engine.models.graph_decoder.base_graph`` makes it, or over other ``passes``.
 
     Rows it returns are views that the next pass of the same width overwrites. ``plain_width`` 2 runs a single step with
-    a second row that is thrown away, which makes it the exact twin of a verify row (a pass of width 1 is not).
+    a second row that is thrown away, which makes it the exact twin of a verify row (a pass of width 1 is not). Where
+    the state cannot be cut at the place that a rollback asks for, what is missing is run again.
 
     Raises:
         ModelError: the graph is not of that kind.
     """
 
-    def __init__(self, session: Session, info: BaseInfo, context_length: int, plain_width: int = 1) -> None:
-        session.require("input_ids", "logits_from", "logits")
+    def __init__(
+        self,
+        session: Session,
+        info: BaseInfo,
+        context_length: int,
+        plain_width: int = 1,
+        passes: Passes | None = None,
+    ) -> None:
         self._session = session
         self._info = info
         self._context_length = context_length
         self.plain_width = plain_width
-        # One position more than the context: the padding row of the last plain step stands there.
-        self._cache = SharedBuffer(session, context_length + 1)
+        self._passes = passes or SharedPasses(session, info.vocab_size, context_length)
+        if plain_width > 1 and not self._passes.can_pad:
+            raise ModelError(
+                f"{info.name}: a plain step of width {plain_width} runs a padding row, which would stay in this "
+                "model's recurrent state: use width 1"
+            )
         self._stores: dict[str, Floats] = {
             name: np.zeros((context_length, session.size(name)), np.float32)
-            for name in ("hidden", "taps")
+            for name in FEATURES
             if name in session.outputs
         }
-        self._passes: dict[tuple[int, int], Pass] = {}
         self._tokens: list[int] = []
 
     @property
@@ -75,8 +82,19 @@ class OnnxBase:
         return self._consume(tokens, logit_rows=len(tokens))
 
     def rollback(self, keep: int) -> None:
-        assert 0 <= keep <= len(self._tokens), f"cannot keep {keep} of {len(self._tokens)} positions"
-        del self._tokens[keep:]
+        """Forget all but the first ``keep`` positions.
+
+        Raises:
+            EngineFault: it holds fewer, or running a part again failed, which then is forgotten too.
+        """
+        assert keep >= 0
+        if keep > len(self._tokens):
+            raise EngineFault(f"{self._info.name}: cannot keep {keep} of {len(self._tokens)} positions")
+        left = self._passes.cut(keep)
+        again = self._tokens[left:keep]
+        del self._tokens[left:]
+        if again:
+            self._consume(again, logit_rows=1)
 
     def features(self, start: int, stop: int) -> Rows:
         assert 0 <= start <= stop <= len(self._tokens), f"features {start}:{stop} of {len(self._tokens)} positions"
@@ -84,7 +102,7 @@ class OnnxBase:
         return Rows(np.empty((0, self.vocab_size), np.float32), kept.get("hidden"), kept.get("taps"))
 
     def lengths(self) -> dict[str, Any]:
-        return {"kv_len": len(self._tokens)}
+        return self._passes.lengths()
 
     def close(self) -> None:
         """Give the session up; whatever runs it after that is a fault."""
@@ -95,18 +113,11 @@ class OnnxBase:
         count, start = len(tokens), len(self._tokens)
         self._check(tokens)
         padding = max(0, width - count)
-        pass_ = self._pass(count + padding, logit_rows + padding)
-        ids = pass_.inputs["input_ids"]
-        ids[0, :count] = tokens
-        ids[0, count:] = tokens[-1]
-        pass_.run(start + count + padding)
+        rows = self._passes.run(tokens, start, logit_rows, padding)
         self._tokens.extend(tokens)
-        rows: dict[str, Floats] = {}
         for name, store in self._stores.items():
-            rows[name] = pass_.outputs[name][0, :count]
             store[start : start + count] = rows[name]
-        logits: NDArray[np.float32] = pass_.outputs["logits"][0, :logit_rows]
-        return Rows(logits, rows.get("hidden"), rows.get("taps"), count + padding)
+        return Rows(rows["logits"], rows.get("hidden"), rows.get("taps"), count + padding)
 
     def _check(self, tokens: Sequence[int]) -> None:
         start = len(self._tokens)
@@ -120,16 +131,3 @@ class OnnxBase:
                 f"{self._info.name}: a pass at position {start} needs one or more token ids from 0 to "
                 f"{self.vocab_size - 1}, it was given {list(tokens)[:8]}"
             )
-
-    def _pass(self, width: int, logit_rows: int) -> Pass:
-        key = width, logit_rows
-        if (known := self._passes.get(key)) is not None:
-            return known
-        inputs = {"input_ids": np.zeros((1, width), np.int64), "logits_from": np.array([width - logit_rows], np.int64)}
-        outputs = {"logits": np.zeros((1, logit_rows, self.vocab_size), np.float32)}
-        for name, store in self._stores.items():
-            outputs[name] = np.zeros((1, width, store.shape[1]), np.float32)
-        made = Pass(self._session, self._cache, inputs, outputs)
-        if width <= CACHED_WIDTH:
-            self._passes[key] = made
-        return made

@@ -11,7 +11,7 @@ from engine.drafters.drafter import Drafter
 from engine.drafters.lookup import LookupDrafter
 from engine.drafters.scripted import ScriptedDrafter
 from engine.drafters.synthetic import SyntheticDrafter
-from engine.loop import Run, prefill
+from engine.loop import Rules, Run, prefill
 from engine.options import Options
 from engine.sampling import Coins, Probs, Rejection, processed
 
@@ -47,7 +47,8 @@ class World:
     def run(self, options: Options, sampler: Rejection | None = None) -> Run:
         base = ToyBase(self.vocab_size, self.base)
         logits = prefill(base, PROMPT)
-        return Run(base, self.drafter and self.drafter(), len(PROMPT), logits, options, sampler=sampler)
+        rules = Rules() if sampler is None else Rules(sampler=lambda _: sampler)
+        return Run(base, self.drafter and self.drafter(), len(PROMPT), logits, options, rules=rules)
 
     def probs(self, history: Sequence[int], options: Options) -> Probs:
         """What plain sampling draws from after a history."""

@@ -1,0 +1,87 @@
+"""One pass of an ONNX graph over the state of a text, and how far that state can be cut back."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from engine.base.base import Floats
+from engine.session import Pass, Session, SharedBuffer
+
+CACHED_WIDTH = 32
+"""Passes up to this width are kept for the next time; a prompt's is made for it alone."""
+
+FEATURES = ("hidden", "taps")
+
+
+class Passes(Protocol):
+    """A graph together with its state, which covers the positions that were run and not cut."""
+
+    @property
+    def can_pad(self) -> bool:
+        """Whether rows can run behind the tokens and leave nothing in the state."""
+
+    def run(self, tokens: Sequence[int], start: int, logit_rows: int, padding: int) -> Mapping[str, Floats]:
+        """Consume ``tokens`` at the positions from ``start`` on, with ``padding`` rows behind them that are forgotten.
+
+        Gives ``logits`` ``[logit_rows, vocab]`` of the last tokens and, where the graph has them, ``hidden`` and
+        ``taps`` ``[n, width]`` of all. They may be views that the next run overwrites.
+        """
+
+    def cut(self, keep: int) -> int:
+        """Forget all but the first ``keep`` positions; how many are left, if some of those have to be run again."""
+
+    def lengths(self) -> dict[str, Any]:
+        """How many positions each kind of state covers."""
+
+
+class SharedPasses:
+    """Passes over a shared KV buffer: a cut is a shorter length, at any place and for free.
+
+    Raises:
+        ModelError: the graph is not of that kind.
+    """
+
+    can_pad = True
+
+    def __init__(self, session: Session, vocab_size: int, context_length: int) -> None:
+        session.require("input_ids", "logits_from", "logits")
+        self._session = session
+        self._vocab_size = vocab_size
+        # One position more than the context: the padding row of the last plain step stands there.
+        self._cache = SharedBuffer(session, context_length + 1)
+        self._features = [name for name in FEATURES if name in session.outputs]
+        self._passes: dict[tuple[int, int], Pass] = {}
+        self._length = 0
+
+    def run(self, tokens: Sequence[int], start: int, logit_rows: int, padding: int) -> Mapping[str, Floats]:
+        count = len(tokens)
+        pass_ = self._pass(count + padding, logit_rows + padding)
+        ids = pass_.inputs["input_ids"]
+        ids[0, :count] = tokens
+        ids[0, count:] = tokens[-1]
+        pass_.run(start + count + padding)
+        self._length = start + count
+        rows: dict[str, Floats] = {name: pass_.outputs[name][0, :count] for name in self._features}
+        rows["logits"] = pass_.outputs["logits"][0, :logit_rows]
+        return rows
+
+    def cut(self, keep: int) -> int:
+        self._length = keep
+        return keep
+
+    def lengths(self) -> dict[str, Any]:
+        return {"kv_len": self._length}
+
+    def _pass(self, width: int, logit_rows: int) -> Pass:
+        key = width, logit_rows
+        if (known := self._passes.get(key)) is not None:
+            return known
+        inputs = {"input_ids": np.zeros((1, width), np.int64), "logits_from": np.array([width - logit_rows], np.int64)}
+        outputs = {"logits": np.zeros((1, logit_rows, self._vocab_size), np.float32)}
+        for name in self._features:
+            outputs[name] = np.zeros((1, width, self._session.size(name)), np.float32)
+        made = Pass(self._session, self._cache, inputs, outputs)
+        if width <= CACHED_WIDTH:
+            self._passes[key] = made
+        return made
