@@ -39,5 +39,5 @@ app.add_typer(trace.app, name="trace")
 
 
 def names() -> frozenset[str]:
-    """The first words that are commands here; any other is for the screen."""
-    return frozenset((*COMMANDS, "trace"))
+    """The first words that are for this app; any other is for the screen."""
+    return frozenset((*COMMANDS, "trace", "--install-completion", "--show-completion"))

@@ -38,7 +38,7 @@ def main() -> None:
     from engine.cli import app, names  # noqa: PLC0415 (its commands import what they need)
 
     try:
-        if sys.argv[1:2] and sys.argv[1] in names():
+        if "_SPECSTEP_COMPLETE" in os.environ or (sys.argv[1:2] and sys.argv[1] in names()):
             app()
         else:
             screen_app()
