@@ -7,8 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.base.base import Rows
-from engine.drafters.drafter import Draft, Pick, PickRow
+from engine.drafters.drafter import Draft, PickRow
+from engine.drafters.hooks import NO_HOOKS, Chain, Hooks
 from engine.drafters.store import RowStore
+from engine.errors import Refused
 from engine.records import DrafterInfo
 from engine.session import Session
 
@@ -21,15 +23,15 @@ class DFlashDrafter:
     rollback is a shorter count in every case.
     """
 
-    _row_outputs: tuple[str, ...] = ("logits",)
-
-    def __init__(self, session: Session, info: DrafterInfo, context_length: int) -> None:
-        session.require("input_ids", *self._row_outputs)
+    def __init__(self, session: Session, info: DrafterInfo, context_length: int, hooks: Hooks = NO_HOOKS) -> None:
         self.info = info
-        self.vocab_size: int | None = session.size("logits")
+        self._row_outputs = self._rows_from(hooks)
+        session.require(hooks.tokens_in, *self._row_outputs)
+        self.vocab_size: int | None = None if hooks.choose else session.size("logits")
         self.needs = frozenset({"taps"})
         self.needs_anchor_row = False
         self._session = session
+        self._hooks = hooks
         self._taps = RowStore(context_length, session.size("taps"), "taps")
         self._context = {
             name.removeprefix("past_key_values."): np.zeros(
@@ -50,23 +52,25 @@ class DFlashDrafter:
         count = self._consumed
         feeds = {f"past_key_values.{name}": rows[:, : self._cached] for name, rows in self._context.items()}
         feeds["taps"] = self._taps.rows[None, self._cached : count]
-        feeds["input_ids"] = np.array([[t1]], np.int64)
+        width = self._session.size("inputs_embeds") if self._hooks.embed else 0
+        feeds[self._hooks.tokens_in] = self._hooks.value([t1], width)
         outputs = self._session.run([*self._row_outputs, *self._present], feeds)
         own, present = outputs[: len(self._row_outputs)], outputs[len(self._row_outputs) :]
         for rows, new in zip(self._context.values(), present, strict=True):
             rows[:, self._cached : count] = new
         self._cached = count
-        return self._chosen(own, limit, lambda row, j: pick(row, count + 1 + j), tau)
+        return self._chosen(own, limit, Chain(self._hooks, pick, count + 1, t1), tau)
 
-    def _chosen(self, outputs: list[NDArray[Any]], limit: int, pick: PickRow, tau: float) -> Draft:
-        """Pick along the rows; ``pick`` is given a row's number."""
-        logits = outputs[0][0]
-        picks: list[Pick] = []
-        for j, row in enumerate(logits[:limit]):
-            picks.append(pick(row, j))
-            if picks[-1].confidence < tau:
+    def _rows_from(self, hooks: Hooks) -> tuple[str, ...]:
+        """The outputs that picks are made from."""
+        return (hooks.rows_out,)
+
+    def _chosen(self, outputs: list[NDArray[Any]], limit: int, chain: Chain, tau: float) -> Draft:
+        """Pick along the rows."""
+        for row in outputs[0][0, :limit]:
+            if chain.add(row).confidence < tau:
                 break
-        return Draft.of(picks, logits[: len(picks)])
+        return chain.draft()
 
     def commit(self, tokens: Sequence[int], rows: Rows) -> None:
         self._taps.put(self._consumed, rows.taps, len(tokens))
@@ -87,18 +91,20 @@ class DFlash2Drafter(DFlashDrafter):
     A row's logits are its candidates' scores after the token that was picked before, and minus infinity elsewhere.
     """
 
-    _row_outputs = ("candidates", "scores")
+    def _rows_from(self, hooks: Hooks) -> tuple[str, ...]:
+        if hooks.choose is not None:
+            raise Refused(f"drafter {self.info.kind} takes no choose hook: its selector is in its graph")
+        return ("candidates", "scores")
 
-    def _chosen(self, outputs: list[NDArray[Any]], limit: int, pick: PickRow, tau: float) -> Draft:
+    def _chosen(self, outputs: list[NDArray[Any]], limit: int, chain: Chain, tau: float) -> Draft:
         candidates, scores = outputs[0][0], outputs[1][0]
-        rows = np.full((min(limit, len(candidates)), self.vocab_size or 0), -np.inf, np.float32)
-        picks: list[Pick] = []
         came_from = 0
-        for j, row in enumerate(rows):
+        for j in range(min(limit, len(candidates))):
+            row = np.full(self.vocab_size or 0, -np.inf, np.float32)
             row[candidates[j]] = scores[j, came_from]
-            picks.append(pick(row, j))
-            if picks[-1].confidence < tau:
+            chosen = chain.add(row)
+            if chosen.confidence < tau:
                 break
             # A pick from outside, which only a caller's own choice can be, is followed as the best candidate would be.
-            came_from = int((candidates[j] == picks[-1].token).argmax())
-        return Draft.of(picks, rows[: len(picks)])
+            came_from = int((candidates[j] == chosen.token).argmax())
+        return chain.draft()

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from engine.base.base import Rows
 from engine.drafters.drafter import Draft, PickRow
+from engine.drafters.hooks import NO_HOOKS, Chain, Hooks
 from engine.drafters.store import RowStore
 from engine.records import DrafterInfo
 from engine.session import Pass, Session, SharedBuffer
@@ -24,23 +25,23 @@ class MtpDrafter:
     next draft feeds the same positions again, from the base's own hidden states.
     """
 
-    def __init__(self, session: Session, info: DrafterInfo, context_length: int) -> None:
-        session.require("input_ids", "hidden")
+    def __init__(self, session: Session, info: DrafterInfo, context_length: int, hooks: Hooks = NO_HOOKS) -> None:
+        session.require(hooks.tokens_in, "hidden")
         self.info = info
-        self.vocab_size: int | None = session.size("logits")
+        self.vocab_size: int | None = None if hooks.choose else session.size("logits")
         self.needs = frozenset({"hidden"})
         self.needs_anchor_row = False
         self._session = session
+        self._hooks = hooks
         width = session.size("hidden_out")
         self._cache = SharedBuffer(session, context_length)
         self._hidden = RowStore(context_length, width, "hidden states")
         self._tokens: list[int] = []
         self._cached = 0
         self._fed_t1: int | None = None
-        self._outputs: dict[str, NDArray[np.float32]] = {
-            "hidden_out": np.zeros((1, 1, width), np.float32),
-            "logits": np.zeros((1, 1, self.vocab_size), np.float32),
-        }
+        self._outputs: dict[str, NDArray[np.float32]] = {"hidden_out": np.zeros((1, 1, width), np.float32)}
+        if self.vocab_size is not None:
+            self._outputs["logits"] = np.zeros((1, 1, self.vocab_size), np.float32)
         self._passes: dict[int, Pass] = {}
 
     @property
@@ -55,13 +56,14 @@ class MtpDrafter:
         self._fed_t1 = None
         row = self._feed([*self._tokens[first + 1 :], t1], self._hidden.rows[first:count], first)
         self._cached, self._fed_t1 = count - 1, t1
-        picks, rows = [], []
-        while True:
-            rows.append(row.copy())
-            picks.append(pick(rows[-1], count + len(rows)))
-            if len(picks) == limit or picks[-1].confidence < tau:
-                return Draft.of(picks, np.stack(rows))
-            row = self._feed([picks[-1].token], self._outputs["hidden_out"][0], count - 1 + len(rows))
+        chain = Chain(self._hooks, pick, count + 1, t1)
+        for j in range(1, limit):
+            chosen = chain.add(row)
+            if chosen.confidence < tau:
+                return chain.draft()
+            row = self._feed([chosen.token], self._outputs["hidden_out"][0], count - 1 + j)
+        chain.add(row)
+        return chain.draft()
 
     def commit(self, tokens: Sequence[int], rows: Rows) -> None:
         start = len(self._tokens)
@@ -81,21 +83,23 @@ class MtpDrafter:
         self._fed_t1 = None
 
     def _feed(self, tokens: Sequence[int], hidden: NDArray[np.float32], start: int) -> NDArray[np.float32]:
-        """Run pairs from ``start`` on; the logits of the last one, in a buffer that the next call overwrites."""
+        """Run pairs from ``start`` on; what to choose from in the last one, a buffer that the next call overwrites."""
         pass_ = self._pass(len(tokens))
-        pass_.inputs["input_ids"][0] = tokens
+        taken = pass_.inputs[self._hooks.tokens_in]
+        taken[:] = self._hooks.value(tokens, taken.shape[-1])
         pass_.inputs["hidden"][0] = hidden
         pass_.run(start + len(tokens))
-        row: NDArray[np.float32] = self._outputs["logits"][0, 0]
+        row: NDArray[np.float32] = self._outputs[self._hooks.rows_out][0, 0]
         return row
 
     def _pass(self, width: int) -> Pass:
         if (known := self._passes.get(width)) is not None:
             return known
-        inputs: dict[str, NDArray[Any]] = {
-            "input_ids": np.zeros((1, width), np.int64),
-            "hidden": np.zeros((1, width, self._hidden.rows.shape[1]), np.float32),
-        }
+        hidden = np.zeros((1, width, self._hidden.rows.shape[1]), np.float32)
+        tokens: NDArray[Any] = np.zeros((1, width), np.int64)
+        if self._hooks.embed is not None:
+            tokens = np.zeros((1, width, self._session.size("inputs_embeds")), np.float32)
+        inputs = {self._hooks.tokens_in: tokens, "hidden": hidden}
         made = Pass(self._session, self._cache, inputs, self._outputs)
         if width <= CACHED_WIDTH:
             self._passes[width] = made
