@@ -5,6 +5,7 @@ from collections.abc import Callable
 import typer
 
 from engine.commands import trace
+from engine.commands.audit import audit
 from engine.commands.exits import Commands
 from engine.commands.export import export
 from engine.commands.import_ import import_
@@ -27,6 +28,7 @@ app = typer.Typer(
 COMMANDS: dict[str, Callable[..., None]] = {
     "record": record,
     "stats": stats,
+    "audit": audit,
     "show": show,
     "probe": probe,
     "import": import_,

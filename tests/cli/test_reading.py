@@ -9,7 +9,7 @@ import pytest
 from engine.trace.reader import open_trace
 from tests.cli.commands import recorded, specstep
 
-COMMANDS = [("stats",), ("show", "--round", "0"), ("trace", "info"), ("trace", "cat")]
+COMMANDS = [("stats",), ("audit",), ("show", "--round", "0"), ("trace", "info"), ("trace", "cat")]
 
 
 @pytest.fixture
@@ -46,6 +46,15 @@ def test_stats_as_text_is_a_line_for_each_figure(trace: Path) -> None:
     assert lines["tokens per round"][:1] == ["2.857"]
     assert lines["draft acceptance rate"][:1] == ["0.634"]
     assert len(lines["unconditional"]) >= 3
+
+
+def test_an_audit_with_findings_is_status_one(trace: Path) -> None:
+    fault = Path(__file__).parents[1] / "vectors" / "traces" / "fault-anchor-is-not-the-last-choice.msgpack"
+    assert specstep("audit", trace).out == "no findings in 14 rounds\n"
+    audited = specstep("audit", fault)
+    assert (audited.code, audited.err) == (1, "")
+    assert any(line.split()[:3] == ["A6", "round", "3"] for line in audited.out.splitlines())
+    assert "A6" in json.dumps(specstep("audit", "--json", fault).json)
 
 
 def test_show_as_json_is_the_record(trace: Path) -> None:
