@@ -32,10 +32,12 @@ class ReadAt:
     @property
     def size(self) -> int:
         """Bytes in the file now."""
+        self._require_open()
         return os.fstat(self._fd).st_size
 
     def read(self, start: int, stop: int) -> bytes:
         """The bytes from ``start`` up to ``stop`` or the file's end, at most one system call's worth."""
+        self._require_open()
         try:
             if hasattr(os, "pread"):
                 return os.pread(self._fd, max(0, stop - start), start)
@@ -44,6 +46,10 @@ class ReadAt:
                 return os.read(self._fd, max(0, stop - start))
         except OSError as error:
             raise TraceError(f"{self.path}: {(error.strerror or str(error)).lower()} at byte {start}", start) from error
+
+    def _require_open(self) -> None:
+        if not self.close.alive:
+            raise TraceError(f"{self.path}: the trace is closed")
 
     def cuts(self, framer: Framer, stop: int, chunk: int = CHUNK) -> Iterator[Cut]:
         """Whole records from where ``framer`` stands up to ``stop``, or to the first damage."""

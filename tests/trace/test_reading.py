@@ -84,6 +84,13 @@ def test_a_round_outside_the_trace_is_an_index_error(tmp_path: Path) -> None:
             trace.round(outside)
 
 
+def test_a_closed_trace_says_so(tmp_path: Path) -> None:
+    with open_trace(write_run(tmp_path / "run", a_run(rounds=3))) as trace:
+        pass
+    with pytest.raises(TraceError, match="closed"):
+        trace.round(0)
+
+
 def test_no_file_a_folder_and_an_empty_file_are_clear_errors(tmp_path: Path) -> None:
     (tmp_path / "empty").touch()
     (tmp_path / "text").write_text("hello")
