@@ -154,7 +154,10 @@ class Trace:
     def _read_header(self) -> Header:
         framer = Framer()
         for cut in self._file.cuts(framer, self._file.size):
-            return decode_header(cut.data[: cut.ends[0]])
+            try:
+                return decode_header(cut.data[: cut.ends[0]])
+            except TraceError as error:
+                raise TraceError(f"{self.path}: {error}", error.byte) from error
         torn = framer.torn()
         if torn is None:
             raise TraceError(f"{self.path}: the trace is empty", 0)
