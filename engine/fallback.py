@@ -19,13 +19,21 @@ class SpecFallback:
         self.fell_back_at: int | None = None
         self._last: deque[int] = deque(maxlen=window)
 
+    def counts(self, reason: str | None) -> bool:
+        """Whether a round is recorded: a drafted one, which has no reason, and one whose drafter gave nothing."""
+        return reason is None or reason == "zero-draft"
+
+    def fires(self) -> bool:
+        """The verdict on the rounds recorded so far."""
+        return len(self._last) == self.size and sum(self._last) < self.below * self.size
+
     def record(self, emitted: int) -> bool:
         """Take in a round that emitted so many tokens; true on the call that switches drafting off."""
         if self.off:
             return False
         self.recorded += 1
         self._last.append(emitted)
-        if len(self._last) < self.size or not sum(self._last) < self.below * self.size:
+        if not self.fires():
             return False
         self.off = True
         self.fell_back_at = self.recorded

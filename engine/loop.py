@@ -1,7 +1,7 @@
 """The loop of speculative decoding, one round at a time."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from typing import NamedTuple
 
 import numpy as np
@@ -30,6 +30,14 @@ class Result(NamedTuple):
     events: tuple[Event, ...] = ()
 
 
+class Rules(NamedTuple):
+    """What a run decides by; the defaults are the rules of speculative decoding."""
+
+    sampler: Callable[[Options], AnySampler] = sampler_of
+    decide: Callable[[Draft, Floats, int, AnySampler, Set[int]], Decision] = decide
+    fallback: Callable[[float, int], SpecFallback] = SpecFallback
+
+
 class Run:
     """A run in progress over a base that holds its prompt. ``step`` makes one round.
 
@@ -41,7 +49,7 @@ class Run:
         logits: the base's row after the last of them, ``[vocab]``.
         clock: seconds, for the phase times.
         candidates: how many (id, logit) pairs of each row to record, on both sides.
-        sampler: in place of the one that the options name.
+        rules: in place of those of speculative decoding.
 
     Raises:
         Refused: what it was given cannot make a run; nothing ran.
@@ -57,12 +65,13 @@ class Run:
         *,
         clock: Callable[[], float] = time.perf_counter,
         candidates: int = 0,
-        sampler: AnySampler | None = None,
+        rules: Rules = Rules(),  # noqa: B008 (a frozen value)
     ) -> None:
         check_start(base, drafter, pos, logits, options)
         self.base, self.drafter = base, drafter
-        self._follow(options, sampler)
-        self.fallback = SpecFallback(options.fallback_below, options.fallback_window)
+        self._rules = rules
+        self._follow(options)
+        self.fallback = rules.fallback(options.fallback_below, options.fallback_window)
         self.events: list[Event] = []
         self.emitted: list[int] = []
         self.reason: str | None = None
@@ -128,15 +137,15 @@ class Run:
         following = kept[-1].next if kept else self.first
         assert following is not None
         self.t1 = following
-        self.fallback = SpecFallback(self.options.fallback_below, self.options.fallback_window)
+        self.fallback = self._rules.fallback(self.options.fallback_below, self.options.fallback_window)
         for round_ in kept:
-            if round_.form != "plain" or round_.reason == "zero-draft":
+            if self.fallback.counts(round_.reason):
                 self.fallback.record(round_.count)
         self.reason = self._ended(emitted)
 
-    def _follow(self, options: Options, sampler: AnySampler | None = None) -> None:
+    def _follow(self, options: Options) -> None:
         self.options = options
-        self.sampler = sampler_of(options) if sampler is None else sampler
+        self.sampler = self._rules.sampler(options)
         self._stop = frozenset(options.stop_tokens)
 
     def _ended(self, latest: Sequence[int]) -> str | None:
@@ -247,7 +256,7 @@ class Run:
         return rows
 
     def _decide(self, draft: Draft, rows: Rows) -> Decision:
-        return decide(draft, rows.logits, self.pos + 1, self.sampler, self._stop)
+        return self._rules.decide(draft, rows.logits, self.pos + 1, self.sampler, self._stop)
 
     def _commit(self, emitted: tuple[int, ...], rows: Rows) -> None:
         after = self.pos + len(emitted)
@@ -258,7 +267,7 @@ class Run:
         self.emitted += emitted
 
     def _record(self, reason: str | None, count: int) -> None:
-        if reason not in (None, "zero-draft") or not self.fallback.record(count):
+        if not self.fallback.counts(reason) or not self.fallback.record(count):
             return
         window = self.fallback.window()
         self._say(
