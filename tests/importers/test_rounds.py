@@ -58,6 +58,35 @@ def test_a_request_cut_inside_its_last_step_emits_less_there() -> None:
     assert last_of(body.replace('"completion_tokens": 15', '"completion_tokens": 13')) == (2, 2, "budget")
 
 
+@pytest.mark.parametrize(
+    "prefix",
+    [
+        "",
+        "[100] ",
+        "2026-05-14 22:40:00.708 | ",
+        "0.06.895.980 D ",
+        "May 21 07:23:00 box run[59]: ",
+        "\x1b[32m[MOE]\x1b[0m ",
+    ],
+)
+def test_what_stands_before_a_line_of_llama_server_does_not_matter(prefix: str, tmp_path: Path) -> None:
+    path = tmp_path / "server.log"
+    rows = (SAMPLES / "llama-verbose.log").read_text().splitlines()
+    path.write_text("\r\n".join(prefix + row for row in rows))
+    request = importers.choose(importers.read("llama-server", path), None)
+    assert [(round_.n_drafts, round_.take) for round_ in drafted(request)] == FIVE
+    assert (request.name, request.prompt_tokens, request.reason) == ("task 7", 100, "stop")
+
+
+def test_two_tasks_of_a_log_are_told_apart(tmp_path: Path) -> None:
+    path = tmp_path / "server.log"
+    one = (SAMPLES / "llama-verbose.log").read_text().splitlines()
+    other = (SAMPLES / "llama-zero-drafts.log").read_text().splitlines()
+    path.write_text("\n".join(row for pair in zip(one[2:5], other, strict=True) for row in pair))
+    found = importers.read("llama-server", path)
+    assert [(request.name, len(request.rounds)) for request in found.requests] == [("task 7", 3), ("task 0", 3)]
+
+
 def last_of(body: str) -> tuple[int, int | None, str | None]:
     import tempfile  # noqa: PLC0415
 
