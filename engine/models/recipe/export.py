@@ -16,7 +16,8 @@ from engine.models.graph_decoder import Sizes
 from engine.models.recipe.qwen3 import Shape
 from engine.models.weights import Storage
 
-CONTEXT_LENGTH = 1024
+CONTEXT_LENGTH = 512
+"""What the base was trained on; it is of no use beyond."""
 
 
 def weights(path: Path) -> dict[str, NDArray[np.float32]]:
