@@ -13,6 +13,7 @@ from engine.stats import Stats
 if TYPE_CHECKING:
     from engine.trace.reader import Trace
 
+_COUNTS = ("rounds", "plain_rounds", "drafted", "verified", "accepted", "emitted", "batches", "steps")
 POSITIONS = (
     ("unconditional", "of all drafted rounds"),
     ("drafted_only", "of the rounds that drafted so far"),
@@ -44,22 +45,29 @@ def figures_of(source: "Trace") -> dict[str, Any]:
 
 
 def _imported(end: End) -> dict[str, Any]:
-    """The figures of an imported summary, which has no rounds to count; only what it knows."""
+    """The figures of an imported summary, which has no rounds to count: those of its end record, else unknown."""
+    if end.stats.get("detail") != "summary":
+        return {}
     position = end.stats.get("per_position")
-    known = {key: value for key, value in end.stats.items() if value is not None and key != "per_position"}
-    if isinstance(position, dict) and isinstance(position.get("unconditional"), list):
-        known["per_position"] = {"unconditional": position["unconditional"], "drafted_only": [], "conditional": []}
-    return known if end.stats.get("detail") == "summary" else {}
+    row = position.get("unconditional") if isinstance(position, dict) else None
+    known = {**dict.fromkeys(_COUNTS), **end.stats}
+    known["per_position"] = {"unconditional": row or [], "drafted_only": [], "conditional": []}
+    return known
 
 
 def table(figures: dict[str, Any]) -> str:
     """The figures for a person: a name, a value and what it means on each line; what is unknown is left out."""
+    plain, verified = figures["plain_rounds"], figures["verified"]
     lines: list[tuple[str, str, str]] = [
         ("ended", figures["reason"] or "not yet, or its writer died", ""),
-        ("tokens emitted", _number(figures["emitted"]), f"in {figures['rounds'] + figures['plain_rounds']} rounds"),
-        ("drafted rounds", _number(figures["rounds"]), f"and {figures['plain_rounds']} plain"),
+        ("tokens emitted", _number(figures["emitted"]), f"in {(figures['rounds'] or 0) + (plain or 0)} rounds"),
+        ("drafted rounds", _number(figures["rounds"]), "" if plain is None else f"and {plain} plain"),
         ("fell back at", _number(figures["fell_back_at"], "never"), "recorded rounds"),
-        ("drafted", _number(figures["drafted"]), f"tokens, {figures['verified']} of them verified"),
+        (
+            "drafted",
+            _number(figures["drafted"]),
+            "tokens" if verified is None else f"tokens, {verified} of them verified",
+        ),
         ("accepted", _number(figures["accepted"]), ""),
         ("draft acceptance rate", _number(figures["draft_acceptance_rate"]), "accepted / drafted"),
         ("evaluated acceptance rate", _number(figures["evaluated_acceptance_rate"]), "accepted / judged"),
@@ -90,6 +98,7 @@ def _positions(by_position: dict[str, Any], name_width: int) -> list[str]:
         + " ".join(f"{'-' if value is None else format(value, '.3f'):>6}" for value in by_position[key])
         + f"  {meaning}"
         for key, meaning in POSITIONS
+        if by_position[key]
     ]
     return ["", head, *rows]
 

@@ -55,7 +55,8 @@ def html_chunks(trace: Trace) -> Iterator[str]:
 
 def _head(trace: Trace) -> Iterator[str]:
     header = trace.header
-    name = header.base.name + (f" + {header.drafter.name}" if header.drafter else "")
+    drafter = header.drafter.name if header.drafter else ""
+    name = f"{header.base.name} + {drafter}" if drafter not in ("", header.base.name) else header.base.name
     name = escape(one_line(name))
     css = files("engine.export").joinpath("page.css").read_text(encoding="utf-8")
     yield f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{name}: specstep report</title>\n'
@@ -92,6 +93,9 @@ def _number(value: Any, form: str) -> str:
 
 def _findings(findings: list[Finding], trace: Trace) -> Iterator[str]:
     yield "<h2>Findings of the audit</h2>\n"
+    if not len(trace) and not findings:
+        yield "<p>There are no rounds to audit.</p>\n"
+        return
     if not findings:
         scope = "" if trace.header.detail == "full" else " that counts can show"
         yield f"<p>None: every record agrees with what is recomputed from the others{scope}.</p>\n"
