@@ -1,10 +1,12 @@
 """The toy engine with one fault each, as real engines have had them."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import msgspec
 
-from engine.records import AnyRecord, Round
+from engine.records import AnyRecord, End, Header, Round
+from engine.trace.audit import Finding
 from tests.trace.clean import VOCAB, Judged, Toy, ToyEngine
 
 
@@ -195,3 +197,23 @@ def rounds_of(records: list[AnyRecord]) -> list[Round]:
 def run(engine: type[ToyEngine], **options: object) -> list[AnyRecord]:
     """A run of that engine."""
     return engine(msgspec.convert(options, Toy)).records()
+
+
+def first(findings: list[Finding], rule: str) -> Finding:
+    """The first finding of a rule."""
+    return next(finding for finding in findings if finding.rule == rule)
+
+
+def partly_accepted(records: list[AnyRecord]) -> int:
+    """The first round that accepts some of its drafts and not all."""
+    return next(round_.index for round_ in rounds_of(records) if 0 < round_.take < round_.drafted)
+
+
+def retold(records: list[AnyRecord], **changes: Any) -> list[AnyRecord]:
+    """The records with a changed header."""
+    return [msgspec.structs.replace(r, **changes) if isinstance(r, Header) else r for r in records]
+
+
+def ended(records: list[AnyRecord], **changes: Any) -> list[AnyRecord]:
+    """The records with a changed end."""
+    return [msgspec.structs.replace(r, **changes) if isinstance(r, End) else r for r in records]

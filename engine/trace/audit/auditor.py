@@ -1,6 +1,6 @@
 """The audit of a trace: records in, findings out, in one pass."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from engine.records import AnyRecord, End, Header, Prefill, Round
@@ -42,6 +42,7 @@ class Audit:
         self._found = Findings()
         self._order = Order()
         self._rules: tuple[Rules, ...] = ()
+        self._rounds: tuple[Callable[[Round, Findings], None], ...] = (self._order.round,)
         self._ended = self._finished = False
         self._forked_at = 0
         if header is not None:
@@ -50,25 +51,16 @@ class Audit:
     def feed(self, record: AnyRecord | Unknown) -> list[Finding]:
         """Take in the next record; what it brings to light."""
         found = self._found
-        self._order.see(record, found)
         match record:
             case Round() if record.index >= self._forked_at:
-                for rules in self._rules:
-                    rules.round(record, found)
+                for see in self._rounds:
+                    see(record, found)
             case Round():
+                self._order.round(record, found)
                 for rules in self._rules:
                     rules.kept(record, found)
-            case Header() if not self._rules:
-                self._set_up(record)
-            case Prefill():
-                for rules in self._rules:
-                    rules.prefill(record, found)
-            case End() if not self._ended:
-                self._ended = True
-                for rules in self._rules:
-                    rules.end(record, found)
             case _:
-                pass
+                self._other(record)
         return found.take() if found.new else []
 
     def finish(self, torn: TornAt | None = None) -> list[Finding]:
@@ -100,6 +92,21 @@ class Audit:
         self._found.close()
         return self._found.take()
 
+    def _other(self, record: AnyRecord | Unknown) -> None:
+        self._order.see(record, self._found)
+        match record:
+            case Header() if not self._rules:
+                self._set_up(record)
+            case Prefill():
+                for rules in self._rules:
+                    rules.prefill(record, self._found)
+            case End() if not self._ended:
+                self._ended = True
+                for rules in self._rules:
+                    rules.end(record, self._found)
+            case _:
+                pass
+
     def _begin(self, header: Header) -> None:
         self._order.see(header, self._found)
         self._set_up(header)
@@ -126,6 +133,7 @@ class Audit:
         if setup.flips_coins:
             rules.append(Coins(setup))
         self._rules = tuple(rules)
+        self._rounds = (self._order.round, *(group.round for group in rules))
 
 
 def audit(records: Iterable[AnyRecord | Unknown], torn: TornAt | None = None) -> list[Finding]:

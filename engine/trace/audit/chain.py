@@ -10,7 +10,7 @@ class Chain(Rules):
 
     def __init__(self, setup: Setup) -> None:
         self._prompt = setup.prompt
-        self._before = "the prefill"
+        self._before: int | None = None
         self._next: int | None = None
         self._held: int | None = setup.prompt
 
@@ -37,12 +37,12 @@ class Chain(Rules):
                 "t1",
                 t1,
                 self._next,
-                f"round {round_.index} begins with token {t1}, but {self._before} decided {self._next}: "
+                f"round {round_.index} begins with token {t1}, but {self._source()} decided {self._next}: "
                 "the anchor was lost; look at what the host carries over between rounds",
             )
         if pos != self._held and pos is not None and self._held is not None:
             found.add("A7", round_.index, "pos", pos, self._held, self._starts_wrong(round_.index, pos, self._held))
-        count = round_.count
+        count = round_.count if round_.emitted is None else len(round_.emitted)
         if consumed is None:
             self._held = None if pos is None else pos + count
         else:
@@ -50,14 +50,17 @@ class Chain(Rules):
                 found.add("A7", round_.index, "consumed", consumed, pos + count, _ends_wrong(round_, pos + count))
             self._held = consumed
         self._next = round_.next
-        self._before = f"round {round_.index}"
+        self._before = round_.index
+
+    def _source(self) -> str:
+        return "the prefill" if self._before is None else f"round {self._before}"
 
     def _starts_wrong(self, index: int, pos: int, held: int) -> str:
         if pos > held:
             why = "a rejected row was probably kept in the cache; look at the rollback"
         else:
             why = "a kept row was cut off; look at the rollback"
-        return f"round {index} starts at position {pos} but {self._before} ended at {held}: {why}"
+        return f"round {index} starts at position {pos} but {self._source()} ended at {held}: {why}"
 
 
 def _ends_wrong(round_: Round, expected: int) -> str:

@@ -22,7 +22,7 @@ class Choices(Rules):
     def round(self, round_: Round, found: Findings) -> None:
         if self._held is not None:
             self._release(found)
-        self._emitted += round_.count
+        self._emitted += round_.count if round_.emitted is None else len(round_.emitted)
         drafts, targets, take = round_.drafts, round_.targets, round_.take
         if targets is None or not 0 <= take < len(targets) or (self._unsure and round_.u is not None):
             return

@@ -4,6 +4,9 @@ from engine.records import Round
 from engine.trace.audit.finding import Findings, Rules
 from engine.trace.audit.setup import Setup
 
+_REPLAYS = 8
+"""Rounds that verify exactly what they accept, of drafts that are longer, before it is no chance."""
+
 
 class Counts(Rules):
     """A2 ``0 <= take <= verified <= n <= limit <= k``, with a base row for each; A3 ``emitted`` from the drafts."""
@@ -13,6 +16,9 @@ class Counts(Rules):
         self._stops = setup.stops
         self._max_tokens = setup.max_tokens
         self._emitted = 0
+        self._replayed: list[int] = []
+        self._widths: set[int] = set()
+        self._rejects = False
 
     def round(self, round_: Round, found: Findings) -> None:
         drafts, take, emitted = round_.drafts, round_.take, round_.emitted
@@ -28,6 +34,11 @@ class Counts(Rules):
                 or (n and round_.form == "plain")
             ):
                 self._explain(round_, n, verified, found)
+            if take < verified:
+                self._rejects = True
+            elif verified < n:
+                self._replayed.append(round_.index)
+                self._widths.add(verified)
         elif take < 0:
             found.add("A2", round_.index, "take", take, 0, f"round {round_.index} takes {take} drafts, less than none")
         if emitted is not None:
@@ -46,6 +57,21 @@ class Counts(Rules):
                     f"round {round_.index} says it emitted {round_.n_emitted} tokens, but t1 and {take} accepted "
                     f"drafts are {take + 1}: the correction token belongs to the next round",
                 )
+
+    def finish(self, found: Findings) -> None:
+        """A narrow verify pass cuts every draft to one width; a replay cuts each to what was accepted before."""
+        if self._rejects or len(self._replayed) < _REPLAYS or len(self._widths) < 2:
+            return
+        found.add(
+            "A2",
+            self._replayed[0],
+            "verified",
+            sorted(self._widths),
+            None,
+            f"{len(self._replayed)} rounds, the first of them round {self._replayed[0]}, verify fewer drafts than were "
+            "made, each a different number and each exactly as many as it accepts: after a rejection the shortened "
+            "draft is verified again and only that pass is counted, which makes any drafter look perfect",
+        )
 
     def kept(self, round_: Round, found: Findings) -> None:  # noqa: ARG002
         self._emitted += round_.count

@@ -23,8 +23,8 @@ class Ending(Rules):
         if self._stopped is not None:
             self._goes_on(round_, self._stopped, found)
             self._stopped = None
-        emitted, left = round_.emitted, None
-        count = round_.count
+        emitted = round_.emitted
+        count = round_.count if emitted is None else len(emitted)
         if self._max_tokens is not None:
             left = self._max_tokens - self._emitted
             if count > left and not self._over:

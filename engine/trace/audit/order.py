@@ -13,15 +13,18 @@ class Order:
         self._expected = 0
         self._rounds = self._emitted = 0
 
+    def round(self, round_: Round, found: Findings) -> None:
+        """The next round."""
+        index, emitted = round_.index, round_.emitted
+        if index != self._expected or self._ended or not self._begun:
+            self._round_is_out(round_, found)
+        self._expected = index + 1
+        self._rounds += 1
+        self._emitted += round_.count if emitted is None else len(emitted)
+
     def see(self, record: AnyRecord | Unknown, found: Findings) -> None:
-        """Take in the next record of any type."""
+        """The next record of any other type."""
         match record:
-            case Round():
-                if record.index != self._expected or self._ended or not self._begun:
-                    self._round_is_out(record, found)
-                self._expected = record.index + 1
-                self._rounds += 1
-                self._emitted += record.count
             case Header():
                 self._header(record, found)
             case Prefill():

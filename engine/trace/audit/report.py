@@ -3,10 +3,8 @@
 from typing import Any, NamedTuple
 
 from engine.errors import TraceError
-from engine.records import AnyRecord
 from engine.trace.audit.auditor import Audit
 from engine.trace.audit.finding import Finding
-from engine.trace.decoding import Unknown
 from engine.trace.framing import Torn
 from engine.trace.reader import Trace
 
@@ -41,17 +39,13 @@ def report(trace: Trace) -> Report:
     """
     auditor = Audit()
     findings: list[Finding] = []
-    records, number, damage = trace.records(), 0, None
-    while True:
-        try:
-            record: AnyRecord | Unknown | None = next(records, None)
-        except TraceError as error:
-            damage = Torn(error.byte or 0, number, str(error))
-            break
-        if record is None:
-            break
-        findings += auditor.feed(record)
-        number += 1
+    number, damage = 0, None
+    try:
+        for record in trace.records():
+            findings += auditor.feed(record)
+            number += 1
+    except TraceError as error:
+        damage = Torn(error.byte or 0, number, str(error))
     torn = damage or trace.torn
     findings += auditor.finish(torn)
     return Report(str(trace.path), len(trace), torn, tuple(findings))
