@@ -1,4 +1,4 @@
-"""Faults of the fallback, of values, of drafting and of what really ran are found by their rule and where they begin."""
+"""Faults of the fallback, of values, of drafting and of what really ran are found where they begin."""
 
 import msgspec
 import pytest
