@@ -177,9 +177,14 @@ def show(
 
 
 def obey_no_color(environ: MutableMapping[str, str], theme: str) -> str:
-    """The theme to use: with NO_COLOR one that sends no colours. An empty NO_COLOR means nothing, and is removed."""
+    """The theme to use: with NO_COLOR one that sends no colours. An empty NO_COLOR means nothing, and is removed.
+
+    Textual must find such a theme in place when the app is made: set later, it would turn every colour to grey.
+    """
     if environ.get("NO_COLOR"):
-        return theme if theme.startswith("ansi-") else "ansi-dark"
+        theme = theme if theme.startswith("ansi-") else "ansi-dark"
+        environ["TEXTUAL_THEME"] = theme
+        return theme
     environ.pop("NO_COLOR", None)
     return theme
 

@@ -57,8 +57,8 @@ def curve(
         if column is not None:
             bottom, top = scale.pixel(column.low), scale.pixel(column.high)
             if before is not None:
-                bottom = min(bottom, scale.pixel(before.high))
-                top = max(top, scale.pixel(before.low))
+                bottom = min(bottom, scale.pixel(before.high) + 1)
+                top = max(top, scale.pixel(before.low) - 1)
             for pixel in range(bottom, top + 1):
                 row, dot = divmod(scale.pixels - 1 - pixel, down)
                 bits[row][x // across] |= _DOTS[x % across][dot]

@@ -98,7 +98,7 @@ class Session:
         """Go back by whole rounds, not before the first."""
         self._drop_debts()
         target = self.moment.index - count
-        if target < 0 and self.moment.index >= 0:
+        if self.moment == Moment(0):
             self.note = "this is the first round"
         self.moment = Moment(max(target, min(0, self.last)))
 

@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from engine.stats import MINIMUM_SAMPLES
 from tui.blocks import spans
 from tui.lines import Line, Span, flow, merged, width_of, wrap
 from tui.marks import Marks, Role
@@ -15,6 +16,8 @@ from tui.session import Session
 TITLE = "Fallback"
 _LABEL = 5
 _LOWEST = 4
+_COUNTS = 8
+"""Counts of the window that are written out, the last ones."""
 _STRETCH = 4
 """Cells a round gets at most where there are few."""
 
@@ -129,34 +132,31 @@ def _axis(session: Session, marks: Marks, width: int) -> Line:
 
 
 def _figures(session: Session, marks: Marks, bar: float, width: int) -> list[Line]:
-    lines = [_state(session, marks, bar), _window(session)]
-    series = session.series
-    even, speedup = series.break_even, series.speedup
+    lines = [*_state(session, marks, bar, width), *_window(session, width)]
+    even, speedup = session.series.break_even, session.series.speedup
     if even is None:
-        text = "break-even unknown: no plain step was timed" if series.stats.rounds else "break-even unknown"
-        lines += wrap(text, width, Role.DIM)
-    else:
-        pays = (Span(f"{factor(speedup)}{marks.times}", Role.STRONG), Span(" speed-up", Role.DIM))
-        lines += flow(((Span("break-even ", Role.DIM), Span(f"{factor(even)} tokens a round")), pays), width)
-    return lines
+        needs = f"break-even not known yet: it takes {MINIMUM_SAMPLES} timed drafted rounds and a timed plain step"
+        return lines + wrap(needs, width, Role.DIM)
+    costs = (Span("break-even ", Role.DIM), Span(f"{factor(even)} tokens a round"))
+    pays = (Span(f"{factor(speedup)}{marks.times}", Role.STRONG), Span(" speed-up", Role.DIM))
+    return lines + flow((costs, pays), width)
 
 
-def _state(session: Session, marks: Marks, bar: float) -> Line:
+def _state(session: Session, marks: Marks, bar: float, width: int) -> list[Line]:
     flip = session.series.flip
-    flip = None if flip is not None and flip >= session.revealed else flip
     if flip is not None and session.settled >= flip:
-        return (
-            Span(f"{marks.flip} flip after round {flip}: ", Role.FLIP),
-            Span(f"mean below {bar:g}, plain from there" if bar else "plain from there"),
-        )
+        mean = f"the mean was below {bar:g}" if bar else "plain from there"
+        return flow(((Span(f"{marks.flip} flip after round {flip}", Role.FLIP),), (Span(mean),)), width)
     if not bar:
-        return (Span("no bar is set, so drafting is never given up", Role.DIM),)
-    if flip is None:
-        return (Span("drafting", Role.STRONG), Span(f": the mean has not sunk below {bar:g}", Role.DIM))
-    return (Span("drafting", Role.STRONG), Span(f": the flip comes after round {flip}", Role.DIM))
+        return wrap("no bar is set, so drafting is never given up", width, Role.DIM)
+    if flip is None or flip >= session.revealed:
+        says = f"the mean has not sunk below {bar:g}"
+    else:
+        says = f"the flip comes after round {flip}"
+    return flow(((Span("drafting", Role.STRONG),), (Span(says, Role.DIM),)), width)
 
 
-def _window(session: Session) -> Line:
+def _window(session: Session, width: int) -> list[Line]:
     size = window_of(session.source)
     index = session.settled
     round_ = session.round(index) if index >= 0 else None
@@ -165,15 +165,11 @@ def _window(session: Session) -> Line:
     else:
         counts = _recent(session, index, size)
         mean = sum(counts) / len(counts) if counts else None
-    shown = " ".join(map(str, counts[-8:])) or "empty"
+    shown = " ".join(map(str, counts[-_COUNTS:])) or "empty"
     more = "" if len(counts) >= size else f" of {size}"
-    value = "" if mean is None else f"{mean:.2f}"
-    return (
-        Span("window ", Role.DIM),
-        Span(shown),
-        Span(f" ({len(counts)}{more} rounds)  mean ", Role.DIM),
-        Span(value, Role.STRONG),
-    )
+    held = (Span("window ", Role.DIM), Span(shown), Span(f" ({len(counts)}{more} rounds)", Role.DIM))
+    value = () if mean is None else (Span("mean ", Role.DIM), Span(f"{mean:.2f}", Role.STRONG))
+    return flow((held, value) if value else (held,), width)
 
 
 def _recent(session: Session, index: int, size: int) -> tuple[int, ...]:

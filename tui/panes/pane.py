@@ -103,7 +103,9 @@ class Pane(Widget):
         window, above, below = self._window(body, height - 1)
         lines = [self._top(width, above, below, view.marks)]
         lines += [(Span(" "), *fit(line, room, view.marks)) for line in window]
-        return [strip(line, width, view.styles, self.rich_style) for line in lines]
+        base = self.rich_style
+        over = on(base, view.styles)
+        return [strip(line, width, over, base) for line in lines]
 
     def _window(self, body: list[Line], height: int) -> tuple[list[Line], int, int]:
         spare = max(0, len(body) - height)
@@ -141,10 +143,15 @@ class Bar(Widget):
         width = self.size.width
         if y or self._line is None:
             return Strip.blank(width, self.rich_style)
-        return strip(self._line(width), width, self._styles, self.rich_style)
+        base = self.rich_style
+        return strip(self._line(width), width, on(base, self._styles), base)
+
+
+def on(base: Style, styles: dict[Role, Style]) -> dict[Role, Style]:
+    """The styles of the roles over a widget's own."""
+    return {role: base + style for role, style in styles.items()}
 
 
 def strip(line: Line, width: int, styles: dict[Role, Style], base: Style) -> Strip:
-    """A line as a strip of exactly ``width`` cells."""
-    segments = [Segment(text, styles[role]) for text, role in line]
-    return Strip(segments).adjust_cell_length(width, base).apply_style(base)
+    """A line as a strip of exactly ``width`` cells; ``styles`` hold ``base`` already."""
+    return Strip([Segment(text, styles[role]) for text, role in line]).adjust_cell_length(width, base)

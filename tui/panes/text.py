@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from engine.records import Round, Verdict
-from tui.lines import Line, Span, merged
+from tui.lines import Line, Span, merged, wrap
 from tui.marks import Marks, Role
 from tui.moment import Phase
 from tui.session import Session
@@ -26,10 +26,10 @@ class Piece(NamedTuple):
 
 def paint(session: Session, marks: Marks, width: int, height: int) -> list[Line]:
     """The last lines of the text; more than ``height`` of them where the text is longer, at most twice that."""
-    lines = list(_wrapped(_pieces(session, marks, width * height * 2), width))
-    if not lines:
-        return [(Span("No text: the trace has no prompt and no round yet.", Role.DIM),)]
-    return lines
+    pieces = _pieces(session, marks, width * height * 2)
+    if not pieces:
+        return wrap("No text: the trace holds no tokens, only counts, or no prompt and no round.", width, Role.DIM)
+    return list(_wrapped(pieces, width))
 
 
 def legend(marks: Marks) -> str:

@@ -13,7 +13,7 @@ from textual.widget import Widget
 from tui.keys import groups
 from tui.lines import Line, Span, left, wrap
 from tui.marks import Marks, Role
-from tui.panes.pane import strip
+from tui.panes.pane import on, strip
 
 _ABOUT = (
     "A base model is slow and right, a drafter is fast and guesses. In each round the drafter proposes some tokens, "
@@ -78,8 +78,8 @@ class HelpText(Widget):
         return len(lines(self._marks, width))
 
     def render_line(self, y: int) -> Strip:
-        text = lines(self._marks, self.size.width)
-        return strip(text[y] if y < len(text) else (), self.size.width, self._styles, self.rich_style)
+        text, base = lines(self._marks, self.size.width), self.rich_style
+        return strip(text[y] if y < len(text) else (), self.size.width, on(base, self._styles), base)
 
 
 class HelpScreen(ModalScreen[None]):

@@ -1,0 +1,167 @@
+"""The command: what it refuses, what it loads, and the real program in a real terminal."""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from engine.trace.reader import open_trace
+from tests.tui.runs import finished, live
+from tui.command import obey_no_color
+from tui.live import save
+
+ROOT = Path(__file__).parents[2]
+SPECSTEP = "from tui.command import main; main()"
+
+
+def run(*words: str) -> "subprocess.CompletedProcess[str]":
+    """The command in a process of its own, without a terminal."""
+    return subprocess.run(
+        [sys.executable, "-c", SPECSTEP, *words],
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("traces") / "run.msgpack"
+    save(finished(live()), path)
+    return path
+
+
+def test_without_a_terminal_the_screen_is_refused_in_a_line_that_names_what_works(trace: Path) -> None:
+    done = run(str(trace))
+
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.count("\n") == 1
+    assert "specstep stats TRACE" in done.stderr
+
+
+def test_a_first_word_that_is_a_command_needs_no_terminal(trace: Path) -> None:
+    done = run("stats", str(trace))
+
+    assert done.returncode == 0
+    assert done.stdout
+
+
+def test_commands_do_not_load_the_screen(trace: Path) -> None:
+    code = "import sys; from tui.command import main\ntry: main()\nfinally: print('textual' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "stats", str(trace)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert done.stdout.endswith("False\n")
+
+
+def test_help_names_the_screen_and_the_commands() -> None:
+    done = run("--help")
+
+    assert done.returncode == 0
+    for word in ("TRACE", "--ascii", "--no-mouse", "--theme", "--record", "--prompt", "--fallback", "stats"):
+        assert word in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("value", "asked", "theme", "kept"),
+    [
+        ("1", "specstep-dark", "ansi-dark", True),
+        ("1", "ansi-light", "ansi-light", True),
+        ("", "specstep-dark", "specstep-dark", False),
+        (None, "specstep-light", "specstep-light", False),
+    ],
+)
+def test_no_color_selects_a_theme_without_colours_and_an_empty_one_nothing(
+    value: str | None, asked: str, theme: str, kept: bool
+) -> None:
+    environ = {} if value is None else {"NO_COLOR": value}
+
+    assert obey_no_color(environ, asked) == theme
+    assert ("NO_COLOR" in environ) is kept
+
+
+class Terminal:
+    """A terminal of 80 by 24 that tmux keeps."""
+
+    def __init__(self, socket: str) -> None:
+        self._tmux = ["tmux", "-L", socket, "-f", os.devnull]
+
+    def start(self, command: str) -> None:
+        self._run("new-session", "-d", "-x", "80", "-y", "24", command)
+        self._run("set-option", "remain-on-exit", "on")
+
+    def press(self, *keys: str) -> None:
+        self._run("send-keys", *keys)
+
+    def until(self, words: str, *, colours: bool = False) -> str:
+        """What it shows, as soon as it shows ``words``."""
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            shown = self._run("capture-pane", "-p", *(["-e"] if colours else []))
+            if words in shown:
+                return shown
+            time.sleep(0.1)
+        raise AssertionError(f"{words!r} did not appear in\n{shown}")
+
+    def stop(self) -> None:
+        subprocess.run([*self._tmux, "kill-server"], check=False, capture_output=True)
+
+    def _run(self, *words: str) -> str:
+        return subprocess.run([*self._tmux, *words], check=True, capture_output=True, text=True, timeout=30).stdout
+
+
+@pytest.fixture
+def terminal() -> Iterator[Terminal]:
+    if shutil.which("tmux") is None:
+        pytest.skip("tmux is not installed, and the program needs a terminal to be seen in")
+    terminal = Terminal(f"specstep-{os.getpid()}")
+    yield terminal
+    terminal.stop()
+
+
+def test_the_program_steps_saves_and_quits_in_a_real_terminal(terminal: Terminal, tmp_path: Path) -> None:
+    record = tmp_path / "recorded.msgpack"
+    arguments = f"--model toy --drafter scripted:takes=3-0-2 --max-tokens 30 --fallback 2 --record {record}"
+    terminal.start(f"cd {ROOT} && {sys.executable} -c '{SPECSTEP}' {arguments}; echo status $?; sleep 60")
+
+    terminal.until("n makes a round")
+    terminal.press("n", "n")
+    terminal.until("round 1/1")
+    terminal.press("s")
+    terminal.until("[draft]")
+    terminal.press("g")
+    terminal.until("go to")
+    terminal.press("0", "Enter")
+    terminal.until("round 0/2")
+    terminal.press("q")
+    terminal.until("status 0")
+
+    recorded = open_trace(record)
+    assert len(recorded) == 3
+    assert recorded.end is not None
+    assert recorded.end.reason == "aborted"
+
+
+def test_with_no_color_the_terminal_is_sent_no_colours(terminal: Terminal, trace: Path) -> None:
+    terminal.start(f"cd {ROOT} && NO_COLOR=1 {sys.executable} -c '{SPECSTEP}' {trace}")
+
+    shown = terminal.until("paused", colours=True)
+
+    assert "\x1b[38" not in shown
+    assert "\x1b[48" not in shown
+    assert not any(f"\x1b[{code}m" in shown for code in range(31, 38))

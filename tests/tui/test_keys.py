@@ -1,0 +1,64 @@
+"""The one list of keys, and what is made of it."""
+
+from pathlib import Path
+
+import pytest
+
+from tui.command import THEMES
+from tui.keys import KEYS, bound, footer, footer_width, groups, markdown
+from tui.screens.main import MainScreen
+from tui.themes import NAMES
+
+README = Path(__file__).parents[2] / "README.md"
+
+
+def test_every_binding_has_an_id_and_a_key_of_its_own() -> None:
+    keys = [key for binding in bound() for key in binding.keys.split(",")]
+
+    assert len({binding.id for binding in bound()}) == len(bound())
+    assert len(set(keys)) == len(keys)
+
+
+def test_no_key_needs_alt_a_modified_enter_or_a_bracket() -> None:
+    keys = {key for binding in bound() for key in binding.keys.split(",")}
+
+    assert not {key for key in keys if "alt" in key or "bracket" in key or key.endswith("+enter")}
+
+
+def test_every_action_is_one_of_the_screen() -> None:
+    for binding in bound():
+        assert callable(getattr(MainScreen, f"action_{binding.action.split('(')[0]}"))
+
+
+@pytest.mark.parametrize("playing", [False, True])
+@pytest.mark.parametrize("width", [80, 60, 40])
+def test_the_footer_fits_and_always_holds_help_and_quit(width: int, playing: bool) -> None:
+    hints = footer(width, playing=playing)
+
+    assert footer_width(hints) <= width
+    assert len(hints) <= 7
+    assert {"?", "q"} <= {hint.shown for hint in hints}
+    assert hints[0].shown == ("space" if playing else "n")
+
+
+def test_the_footer_shows_more_where_there_is_room() -> None:
+    assert len(footer(80, playing=False)) == 7
+    assert len(footer(40, playing=False)) < 7
+
+
+def test_every_key_is_in_the_help_and_in_the_table() -> None:
+    assert [key for keys in groups().values() for key in keys] == sorted(
+        KEYS, key=lambda key: [*groups()].index(key.group)
+    )
+    for key in KEYS:
+        assert key.help in markdown()
+
+
+def test_the_readme_has_this_table() -> None:
+    if "| Key |" not in README.read_text(encoding="utf-8"):
+        pytest.skip("the README has no table of keys")
+    assert markdown() in README.read_text(encoding="utf-8")
+
+
+def test_the_command_line_offers_the_themes_there_are() -> None:
+    assert THEMES == NAMES
