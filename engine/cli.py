@@ -6,6 +6,7 @@ import typer
 
 from engine.commands import trace
 from engine.commands.audit import audit
+from engine.commands.engine import engine
 from engine.commands.exits import Commands
 from engine.commands.export import export
 from engine.commands.import_ import import_
@@ -34,6 +35,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "import": import_,
     "export": export,
     "info": info,
+    "engine": engine,
 }
 for name, command in COMMANDS.items():
     app.command(name)(command)

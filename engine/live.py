@@ -3,7 +3,7 @@
 import datetime
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 import msgspec
@@ -14,10 +14,11 @@ from engine.accept import candidates_of, top_gaps
 from engine.base.base import Base, Floats
 from engine.drafters.drafter import Drafter
 from engine.errors import Refused
-from engine.loop import Run, prefill
-from engine.opening import BUNDLED, open_models
+from engine.loop import Rules, Run, prefill
+from engine.opening import BUNDLED, Models, open_models
 from engine.options import Options
 from engine.records import MINOR, VERSION, End, Event, Header, Prefill, Round
+from engine.replay import hold
 from engine.start import check_pair, check_prompt
 from engine.stats import MINIMUM_SAMPLES, Stats
 
@@ -45,11 +46,31 @@ class Stepper(Protocol):
     def step(self) -> Round | None:
         """Make the next round; ``None`` when the run is over."""
 
+    @property
+    def done(self) -> bool:
+        """Whether the run is over."""
+
     def end(self) -> End:
         """The end as it stands now: reason "aborted" for a run that is not over."""
 
-    def rewind(self, kept: Sequence[Round], options: Options | None = None) -> None:
-        """Go back to the state after ``kept``, the first rounds of this run, and go on, by other options if given."""
+    def rewind(
+        self,
+        kept: Sequence[Round],
+        options: Options | None = None,
+        *,
+        drafter: str | None = None,
+        run: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Go to the state after ``kept``, rounds from this prompt on, and go on: a fork, in the header "forked_at".
+
+        Options and drafter (by name) stay what they are if not given; ``run`` is added to the header's. Rounds that are
+        not this run's own are fed to the base again.
+
+        Raises:
+            Refused: it cannot be done, and nothing changed.
+            ModelError: the drafter cannot be opened, and nothing changed.
+            EngineFault: the base broke on the way.
+        """
 
 
 class LiveRun:
@@ -62,6 +83,8 @@ class LiveRun:
         piece: the bytes of a token.
         device: for the header: what really runs the base.
         run: for the header: free.
+        open_drafter: gives another drafter by its name, for a fork.
+        rules: in place of those of speculative decoding.
         auto_bar: measure the break-even and make it the fallback's bar, in place of ``options.fallback_below``.
         candidates: how many (id, logit) pairs of each row to record.
         plain_samples: how many plain steps to measure, 0 for none.
@@ -81,6 +104,8 @@ class LiveRun:
         piece: Callable[[int], bytes | None] = lambda _: None,
         device: dict[str, Any] | None = None,
         run: dict[str, Any] | None = None,
+        open_drafter: Callable[[str], Drafter | None] | None = None,
+        rules: Rules = Rules(),  # noqa: B008 (a frozen value)
         auto_bar: bool = False,
         candidates: int = 0,
         plain_samples: int = PLAIN_SAMPLES,
@@ -92,9 +117,10 @@ class LiveRun:
         logits = prefill(base, prompt)
         ms = (clock() - began) * 1000
         plain_ms = _plain_ms(base, int(prompt[-1]), plain_samples, clock)
-        self._run = Run(base, drafter, len(prompt), logits, options, clock=clock, candidates=candidates)
+        self._run = Run(base, drafter, len(prompt), logits, options, clock=clock, candidates=candidates, rules=rules)
         self.prefill = _prefill_record(logits, len(prompt), self._run.first, ms, plain_ms, candidates)
         self.piece = piece
+        self._open_drafter = open_drafter
         self._stats = Stats()
         free = dict(run or {})
         if auto_bar:
@@ -128,13 +154,30 @@ class LiveRun:
             self._stats.add(round_)
         return round_
 
-    def rewind(self, kept: Sequence[Round], options: Options | None = None) -> None:
+    def rewind(
+        self,
+        kept: Sequence[Round],
+        options: Options | None = None,
+        *,
+        drafter: str | None = None,
+        run: Mapping[str, Any] | None = None,
+    ) -> None:
+        chosen = self._run.drafter if drafter is None else self._other(drafter)
+        check_pair(self._run.base, chosen, self._run.start, options or self._run.options)
+        if kept and kept[0].t1 != self._run.first:
+            raise Refused(
+                f"these rounds are not of this run: they begin with token {kept[0].t1}, after the prompt comes "
+                f"{self._run.first}"
+            )
+        hold(self._run.base, chosen, self.header.prompt or (), kept)
+        self._run.drafter = chosen
         self._run.rewind(kept, options)
         self._stats = Stats.of(kept)
         self.header = msgspec.structs.replace(
             self.header,
+            drafter=None if chosen is None else chosen.info,
             options=self._run.options.as_map(),
-            run={**self.header.run, "forked_at": len(kept)},
+            run={**self.header.run, "forked_at": len(kept), **(run or {})},
         )
 
     def end(self) -> End:
@@ -147,6 +190,11 @@ class LiveRun:
             plain_ms=self._stats.plain_ms(self.prefill.plain_ms),
         )
         return msgspec.structs.replace(end, stats=self._stats.as_map(self.prefill, end, tokens=run.emitted))
+
+    def _other(self, name: str) -> Drafter | None:
+        if self._open_drafter is None:
+            raise Refused(f"drafter {name}: this run has the drafter it was made with and opens no other")
+        return self._open_drafter(name)
 
     def _pilot(self, options: Options) -> Options:
         run, pilot = self._run, Stats()
@@ -169,7 +217,7 @@ class LiveRun:
 class LiveRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What to run: ``model`` and ``drafter`` by name, ``stop`` as token texts or ids beside ``options.stop_tokens``.
 
-    The model's own stop tokens are added unless ``ignore_model_stops``.
+    The model's own stop tokens are added unless ``ignore_model_stops``. ``run`` is for the header.
     """
 
     prompt: str
@@ -181,6 +229,7 @@ class LiveRequest(msgspec.Struct, frozen=True, kw_only=True):
     auto_bar: bool = False
     candidates: int = 5
     threads: int = 1
+    run: dict[str, Any] = {}
 
 
 def open_live(request: LiveRequest) -> LiveRun:
@@ -190,7 +239,16 @@ def open_live(request: LiveRequest) -> LiveRun:
         ModelError: a model cannot be loaded.
         Refused: the request cannot make a run.
     """
-    models = open_models(request.model, plain_width=request.options.plain_width, threads=request.threads)
+    return begin(open_models(request.model, plain_width=request.options.plain_width, threads=request.threads), request)
+
+
+def begin(models: Models, request: LiveRequest, rules: Rules = Rules()) -> LiveRun:  # noqa: B008 (a frozen value)
+    """Consume the prompt of a request with models that are open, and empty.
+
+    Raises:
+        ModelError: the drafter cannot be opened.
+        Refused: the request cannot make a run.
+    """
     stops = {*request.options.stop_tokens, *map(models.stop_token, request.stop)}
     if not request.ignore_model_stops:
         stops.update(models.stop_tokens)
@@ -201,6 +259,9 @@ def open_live(request: LiveRequest) -> LiveRun:
         msgspec.structs.replace(request.options, stop_tokens=tuple(sorted(stops))),
         piece=models.piece,
         device=models.device,
+        run=request.run,
+        open_drafter=models.drafter,
+        rules=rules,
         auto_bar=request.auto_bar,
         candidates=request.candidates,
     )

@@ -1,9 +1,9 @@
 """A tee: a run that is recorded to a trace while it is made. A recording that fails ends alone; the run goes on."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from engine.errors import TraceError
 from engine.live import Stepper
@@ -70,9 +70,16 @@ class Recorder:
         self._write_events()
         return round_
 
-    def rewind(self, kept: Sequence[Round], options: Options | None = None) -> None:
+    def rewind(
+        self,
+        kept: Sequence[Round],
+        options: Options | None = None,
+        *,
+        drafter: str | None = None,
+        run: Mapping[str, Any] | None = None,
+    ) -> None:
         branch = self._source.end()
-        self._source.rewind(kept, options)
+        self._source.rewind(kept, options, drafter=drafter, run=run)
         if self._lost is not None:
             self._said = min(self._said, len(self._source.events))
             return
@@ -87,6 +94,10 @@ class Recorder:
         for round_ in kept:
             self._write(round_)
         self._write_events()
+
+    @property
+    def done(self) -> bool:
+        return self._source.done
 
     def end(self) -> End:
         """The run's end, which also ends the recording."""

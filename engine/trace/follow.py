@@ -9,7 +9,7 @@ from typing import BinaryIO, NamedTuple
 
 from engine.errors import TraceError
 from engine.records import AnyRecord, End
-from engine.trace.decoding import Unknown, decode, decode_header
+from engine.trace.decoding import Unknown, decode, decode_header, glance_at
 from engine.trace.framing import Framer, Torn
 from engine.trace.pread import CHUNK, ReadAt
 
@@ -34,12 +34,17 @@ Seen = AnyRecord | Unknown | Quiet | Closed
 
 
 class RecordStream:
-    """Turns bytes in pieces of any size into records. Pure."""
+    """Turns bytes in pieces of any size into records. Pure.
+
+    Before its header, the stream of an engine that runs as a process of its own (``recordings/PROTOCOL.md``) says
+    hello, and may go on with records of other types.
+    """
 
     def __init__(self) -> None:
         self.framer = Framer()
         self.ended = False
         self._begun = False
+        self._greeted = False
 
     def feed(self, data: bytes) -> Iterator[AnyRecord | Unknown]:
         """The records that are whole by now. Damage is a ``TraceError``, raised behind the records before it."""
@@ -51,8 +56,11 @@ class RecordStream:
 
     def _decode(self, data: bytes, byte: int) -> AnyRecord | Unknown:
         if not self._begun:
-            self._begun = True
-            return decode_header(data, byte)
+            type_ = glance_at(data).type
+            self._greeted = self._greeted or (byte == 0 and type_ == "hello")
+            if not self._greeted or type_ == "header":
+                self._begun = True
+                return decode_header(data, byte)
         record = decode(data, byte)
         self.ended = self.ended or isinstance(record, End)
         return record

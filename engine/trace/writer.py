@@ -34,10 +34,13 @@ class TraceWriter:
     stands, and the run need not care.
     """
 
-    def __init__(self, target: Path | str | BinaryIO, *, text: Text = "full", index: bool = True) -> None:
+    def __init__(
+        self, target: Path | str | BinaryIO, *, text: Text = "full", index: bool = True, checks: bool = True
+    ) -> None:
         self._sink = Sink(target)
         self._text = text
         self._index = index
+        self._checks = checks
         self._encode = msgspec.msgpack.Encoder().encode
         self._contents = Contents()
         self._progress = Progress()
@@ -141,7 +144,7 @@ class TraceWriter:
             self._contents.note_other("tokens", self._put(Tokens(pieces=pieces)))
 
     def _check(self) -> None:
-        if self.size == self._checked:
+        if self.size == self._checked or not self._checks:
             return
         so_far = self._progress
         record = Check(

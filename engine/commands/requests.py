@@ -1,0 +1,86 @@
+"""The options of a run as the parameters of a command: declared once, handed over as one request."""
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, get_type_hints
+
+from engine.commands import run_options as flag
+from engine.commands.prompts import read_prompt
+
+if TYPE_CHECKING:
+    from engine.live import LiveRequest
+
+
+def request_of(
+    prompt: flag.Prompt = None,
+    prompt_file: flag.PromptFile = None,
+    model: flag.Model = "bundled",
+    drafter: flag.Drafter = "mtp",
+    k: flag.K = 3,
+    form: flag.Form = "one-pass",
+    max_tokens: flag.MaxTokens = 128,
+    tau: flag.Tau = 0.0,
+    fallback_below: flag.FallbackBelow = "0",
+    fallback_window: flag.FallbackWindow = 3,
+    temperature: flag.Temperature = 0.0,
+    top_k: flag.TopK = 0,
+    top_p: flag.TopP = 1.0,
+    sampler: flag.Sampler = None,
+    seed: flag.Seed = 0,
+    plain_width: flag.PlainWidth = 1,
+    stop: flag.Stop = None,
+    ignore_stops: flag.IgnoreStops = False,
+    candidates: flag.Candidates = 5,
+    threads: flag.Threads = 1,
+) -> "LiveRequest":
+    """What to run.
+
+    Raises:
+        Refused: a value is out of its range, or the prompt cannot be read.
+    """
+    from engine.live import LiveRequest  # noqa: PLC0415 (numpy: only for a run)
+    from engine.options import Options  # noqa: PLC0415
+
+    bar = flag.bar_of(fallback_below)
+    return LiveRequest(
+        prompt=read_prompt(prompt, prompt_file),
+        options=Options(
+            form=form,
+            k=k,
+            max_tokens=max_tokens,
+            tau=tau,
+            fallback_below=bar or 0.0,
+            fallback_window=fallback_window,
+            temperature=temperature,
+            top_k=top_k,
+            top_p=top_p,
+            sampler=sampler or ("rejection" if temperature > 0 else "greedy"),
+            seed=seed,
+            plain_width=plain_width,
+        ),
+        model=model,
+        drafter=drafter,
+        stop=tuple(stop or ()),
+        ignore_model_stops=ignore_stops,
+        auto_bar=bar is None,
+        candidates=candidates,
+        threads=threads,
+    )
+
+
+def takes_request(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with the parameters of ``request_of`` in place of its own ``request``, which makes the request."""
+    own, run = inspect.signature(command), inspect.signature(request_of)
+
+    @functools.wraps(command)
+    def made(**given: Any) -> None:
+        values = {name: given.pop(name) for name in run.parameters}
+        command(request=functools.partial(request_of, **values), **given)
+
+    rest = [parameter for name, parameter in own.parameters.items() if name != "request"]
+    made.__signature__ = inspect.Signature([*run.parameters.values(), *rest])  # type: ignore[attr-defined]
+    hints = {**get_type_hints(request_of, include_extras=True, localns={"LiveRequest": Any})}
+    hints |= get_type_hints(command, include_extras=True, localns={"LiveRequest": Any})
+    made.__annotations__ = {name: hint for name, hint in hints.items() if name != "request"}
+    return made

@@ -1,0 +1,164 @@
+"""A running engine seen from outside: what it sends as records, the answers to what it is told, and how it was lost."""
+
+import time
+from collections import deque
+from collections.abc import Sequence
+
+from engine.errors import ModelError, Refused, TraceError
+from engine.process.child import Child
+from engine.process.launch import Launch
+from engine.process.protocol import PROTOCOL, Command, Done, Hello, Open, Quit, answer, encoded
+from engine.records import AnyRecord, Event
+from engine.trace.decoding import Unknown
+from engine.trace.follow import RecordStream
+
+TOLD = 4
+"""Lines of its last words that are told."""
+
+
+class Lost(Exception):
+    """The engine is gone, or is not to be trusted any more: ``what`` happened, and in the message its last words too.
+
+    ``code`` is that of the event which tells it.
+    """
+
+    def __init__(self, code: str, what: str, words: Sequence[str] = ()) -> None:
+        super().__init__(f"{what}; its last words: {' / '.join(words)}" if words else what)
+        self.code, self.what = code, what
+
+
+class Link:
+    """Starts an engine and opens its run; ``opened`` is what it sent of that.
+
+    ``timeout`` is the time in seconds that it may send nothing when something is awaited. ``send`` and ``close`` may be
+    called while another thread waits.
+
+    Raises:
+        Lost: there was no speaking to it. It is closed.
+        Refused, ModelError: it cannot make this run. It is closed.
+    """
+
+    def __init__(self, launch: Launch, timeout: float) -> None:
+        self._timeout = timeout
+        self._stream = RecordStream()
+        self._arrived: deque[AnyRecord | Unknown] = deque()
+        self._damage: Lost | None = None
+        self._child = Child(launch.command, launch.environment)
+        try:
+            self.opened = self._open(launch)
+        except (Lost, Refused, ModelError):
+            self.close(0.5)
+            raise
+
+    @property
+    def pid(self) -> int:
+        """The process that was started; an engine behind ssh or a shell is another one."""
+        return self._child.pid
+
+    def send(self, command: Command) -> None:
+        """Tell the engine something; it is sent while something is awaited at the latest."""
+        self._child.send(encoded(command))
+
+    def ask(self, command: Command, doing: str) -> list[AnyRecord]:
+        """Tell the engine something and wait for the answer; the records before it.
+
+        Raises:
+            Refused, ModelError: it does not do that.
+            Lost: no answer will come.
+        """
+        self.send(command)
+        return self._upto(command.id, doing)
+
+    def receive(self, doing: str) -> AnyRecord | Done:
+        """The next record. Raises ``Lost`` if none comes."""
+        deadline = time.monotonic() + self._timeout
+        while True:
+            while not self._arrived:
+                self._receive(deadline, doing)
+            match self._arrived.popleft():
+                case Unknown() as record:
+                    match self._answer(record):
+                        case Done() as done:
+                            return done
+                        case _:
+                            continue
+                case record:
+                    return record
+
+    def close(self, grace: float = 2.0) -> None:
+        """Tell it to quit and end it, at once where it is not gone after ``grace`` seconds."""
+        self._child.send(encoded(Quit()))
+        self._child.close(grace)
+
+    def lost(self, code: str, what: str) -> Lost:
+        """What is to be raised, with what the engine said last on stderr."""
+        return Lost(code, what, telling(self._child.last_words))
+
+    def _open(self, launch: Launch) -> list[AnyRecord]:
+        hello = self._hello()
+        if hello.protocol > PROTOCOL:
+            raise Refused(
+                f"the engine speaks protocol {hello.protocol}, this program up to {PROTOCOL}: use a newer one"
+            )
+        doing = "opening the run"
+        if hello.waiting:
+            return self.ask(Open(id=1, run=launch.request or {}), doing)
+        if launch.request:
+            raise Refused(
+                "this engine opens a run of its own: start it with --wait, or give the options to its command"
+            )
+        return self._upto(0, doing)
+
+    def _hello(self) -> Hello:
+        deadline = time.monotonic() + self._timeout
+        while not self._arrived:
+            self._receive(deadline, "waiting for its hello")
+        record = self._arrived.popleft()
+        hello = self._answer(record) if isinstance(record, Unknown) else None
+        if not isinstance(hello, Hello):
+            raise self.lost("engine-garbage", "the engine did not say hello: is its command `specstep engine`?")
+        return hello
+
+    def _upto(self, id_: int, doing: str) -> list[AnyRecord]:
+        heard: list[AnyRecord] = []
+        fault: Event | None = None
+        while True:
+            match self.receive(doing):
+                case Done() as done:
+                    if done.id != id_:
+                        continue
+                    if done.why != "refused":
+                        return heard
+                    raise ModelError(done.message) if fault and fault.code == "model" else Refused(done.message)
+                case Event() as event:
+                    fault = event if event.level == "fault" else fault
+                    heard.append(event)
+                case record:
+                    heard.append(record)
+
+    def _receive(self, deadline: float, doing: str) -> None:
+        """Take in more bytes, or raise ``Lost``. Damage is told behind the records before it."""
+        if self._damage is not None:
+            raise self._damage
+        data = self._child.receive(max(0.0, deadline - time.monotonic()))
+        if data is None:
+            raise self.lost("engine-hung", f"the engine sent nothing for {self._timeout:g} s, {doing}")
+        if not data:
+            raise self.lost("engine-died", f"the engine {self._child.how_it_ended()}, {doing}")
+        try:
+            for record in self._stream.feed(data):
+                self._arrived.append(record)
+        except TraceError as error:
+            self._damage = self.lost("engine-garbage", f"the engine sent what is no record, {doing}: {error}")
+
+    def _answer(self, record: Unknown) -> Hello | Done | None:
+        try:
+            return answer(record)
+        except Refused as error:
+            raise self.lost("engine-garbage", str(error)) from error
+
+
+def telling(lines: Sequence[str]) -> Sequence[str]:
+    """The lines of a process's last words that say what happened: a crash report begins with that, others end so."""
+    crash = [i for i, line in enumerate(lines) if line.startswith("Fatal ")]
+    return lines[crash[-1] :][:TOLD] if crash else lines[-TOLD:]

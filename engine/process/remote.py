@@ -1,0 +1,238 @@
+"""A run whose engine is a process of its own: it outlives the engine, says what became of it, and starts another."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from engine.errors import EngineFault, Refused, SpecstepError
+from engine.options import Options
+from engine.process.launch import Launch
+from engine.process.link import Link, Lost
+from engine.process.made import Made, slim
+from engine.process.protocol import Done, Fork, Pause, RunUntil, Step
+from engine.records import AnyRecord, End, Event, Header, Prefill, Round, Tokens
+
+TIMEOUT = 120.0
+"""Seconds without a record after which an engine that owes one is given up."""
+
+
+class RemoteRun:
+    """A ``Stepper`` over an engine that is started by ``launch``.
+
+    ``step`` makes a round, or hands out the next of those that ``order`` asked for. An engine that dies, hangs for
+    ``timeout`` seconds or sends what is no round ends the run with a fault, in ``events`` and ``end``; ``rewind`` then
+    starts another, which is fed the rounds that it is given.
+
+    ``interrupt`` and ``close`` may be called while another thread is in ``step``.
+
+    Raises:
+        Refused, ModelError: the engine cannot make this run.
+        EngineFault: there was no speaking to it.
+    """
+
+    def __init__(self, launch: Launch, *, timeout: float = TIMEOUT) -> None:
+        self._launch = launch
+        self._timeout = timeout
+        self._pieces: dict[int, bytes] = {}
+        self._drafter: str | None = None
+        self._ids = 1
+        self._ordered: int | None = None
+        self._closed = False
+        self._lost: str | None = None
+        self._end: End | None = None
+        self._events: list[Event] = []
+        try:
+            self._link: Link | None = Link(launch, timeout)
+            self._take_over(self._link, self._link.opened, ())
+        except Lost as lost:
+            raise EngineFault(str(lost)) from lost
+
+    @property
+    def pid(self) -> int | None:
+        """The process that was started, while there is one."""
+        link = self._link
+        return None if link is None else link.pid
+
+    @property
+    def header(self) -> Header:
+        return self._header
+
+    @property
+    def prefill(self) -> Prefill:
+        return self._prefill
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        return tuple(self._events)
+
+    @property
+    def done(self) -> bool:
+        return self._end is not None
+
+    @property
+    def pending(self) -> bool:
+        """Whether rounds that were ordered may still come."""
+        return self._ordered is not None
+
+    @property
+    def lost(self) -> str | None:
+        """What became of the engine, if there is none any more."""
+        return self._lost
+
+    def piece(self, token: int) -> bytes | None:
+        return self._pieces.get(token)
+
+    def order(self, rounds: int | None = None, until: str = "end") -> None:
+        """Have so many rounds made ahead of ``step``, or all up to one that meets ``until``, where none are ordered."""
+        if self._ordered is None and self._end is None and self._link is not None:
+            self._ordered = self._id()
+            self._link.send(RunUntil(id=self._ordered, until=until, rounds=rounds))
+
+    def interrupt(self) -> None:
+        """Have no round made but the one that is being made. It is finished, and those made before still come."""
+        link = self._link
+        if link is not None and self._ordered is not None:
+            link.send(Pause())
+
+    def step(self) -> Round | None:
+        """The next round; ``None`` when the run is over, and when what was ordered is all made or was interrupted."""
+        link = self._link
+        if self._end is not None or link is None:
+            return None
+        try:
+            if self._ordered is not None:
+                return self._next_round(link)
+            self._ordered = self._id()
+            link.send(Step(id=self._ordered))
+            round_ = self._next_round(link)
+            while self._ordered is not None:
+                self._next_round(link)
+            return round_
+        except Lost as lost:
+            self._lose(lost)
+            return None
+
+    def end(self) -> End:
+        return self._made.end("aborted") if self._end is None else self._end
+
+    def rewind(
+        self,
+        kept: Sequence[Round],
+        options: Options | None = None,
+        *,
+        drafter: str | None = None,
+        run: Mapping[str, Any] | None = None,
+    ) -> None:
+        if self._ordered is not None:
+            raise Refused("rounds are being made: interrupt first")
+        kept = list(kept)
+        why, link, shared = self._lost, self._link, self._made.shared(kept)
+        if link is None:
+            link, shared = self._another(), 0
+            options = options or Options.from_map(self._header.options)
+            drafter = drafter or self._drafter
+        fork = Fork(
+            id=self._id(),
+            round=shared,
+            rounds=tuple(slim(round_) for round_ in kept[shared:]),
+            options={} if options is None else options.as_map(),
+            drafter=drafter,
+            run={"parent": self._header.run.get("branch", "main"), **(run or {})},
+        )
+        try:
+            heard = link.ask(fork, f"going back to round {len(kept)}")
+            self._take_over(link, heard, kept)
+        except Lost as lost:
+            self._give_up(link, lost)
+            raise EngineFault(str(lost)) from lost
+        except SpecstepError:
+            if link is not self._link:
+                link.close(0.0)
+            raise
+        self._drafter = drafter or self._drafter
+        if why is not None:
+            again = f"here the engine was started again: {why}"
+            self._events.append(Event(round=len(kept), level="warning", code="restarted", message=again))
+
+    def close(self) -> None:
+        """End the engine. What was made and not handed out is dropped."""
+        self._closed = True
+        if self._link is not None:
+            self._link.close()
+
+    def _id(self) -> int:
+        self._ids += 1
+        return self._ids
+
+    def _another(self) -> Link:
+        try:
+            return Link(self._launch, self._timeout)
+        except Lost as lost:
+            raise EngineFault(str(lost)) from lost
+
+    def _take_over(self, link: Link, heard: Sequence[AnyRecord], kept: Sequence[Round]) -> None:
+        """The engine stands behind ``kept``, as what it sent from the new header on says."""
+        header = prefill = None
+        for i, record in enumerate(heard):
+            match record:
+                case Header():
+                    header, begun = record, i
+                case Prefill():
+                    prefill = record
+                case _:
+                    pass
+        if header is None or prefill is None:
+            raise link.lost("engine-garbage", "the engine began a run without its header and prefill")
+        self._link, self._header, self._prefill = link, header, prefill
+        self._made = Made(prefill, kept)
+        self._lost = self._end = None
+        self._events = [event for event in self._events if event.round is None or event.round < len(kept)]
+        for record in heard[begun:]:
+            self._hear(record)
+
+    def _next_round(self, link: Link) -> Round | None:
+        while True:
+            match link.receive(f"making round {len(self._made)}"):
+                case Round() as round_:
+                    unfit = self._made.unfit(round_)
+                    if unfit is not None:
+                        raise link.lost("engine-garbage", unfit)
+                    self._made.add(round_)
+                    return round_
+                case Done() as done:
+                    if done.id != self._ordered:
+                        continue
+                    self._ordered = None
+                    if done.why == "refused":
+                        raise link.lost("engine-garbage", f"the engine makes no rounds: {done.message}")
+                    return None
+                case record:
+                    self._hear(record)
+
+    def _hear(self, record: AnyRecord) -> None:
+        match record:
+            case Event(code="opening" | "bad-command"):
+                pass
+            case Event():
+                self._events.append(record)
+            case Tokens():
+                self._pieces.update(record.pieces)
+            case End():
+                self._end = record
+            case _:
+                pass
+
+    def _give_up(self, link: Link, lost: Lost) -> None:
+        if link is self._link:
+            self._lose(lost)
+        else:
+            link.close(0.0)
+
+    def _lose(self, lost: Lost) -> None:
+        """There is no engine any more: mark the place."""
+        link, self._link, self._ordered = self._link, None, None
+        if self._closed or link is None:
+            return
+        link.close(0.0)
+        self._lost = lost.what
+        self._events.append(Event(round=len(self._made), level="fault", code=lost.code, message=str(lost)))
+        self._end = self._made.end("fault")

@@ -1,0 +1,58 @@
+"""The engine's process: a server between two file descriptors, and whoever else watches."""
+
+import io
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, cast
+
+from engine.live import LiveRequest, LiveRun, begin
+from engine.opening import open_models
+from engine.process.inbox import Inbox
+from engine.process.server import Begin, Server
+from engine.process.share import Share
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+
+def serve(
+    request: LiveRequest,
+    commands: int,
+    answers: int,
+    *,
+    wait: bool = False,
+    share: Path | None = None,
+    begins: Begin | None = None,
+) -> bool:
+    """Serve until told to quit; whether there was a run. ``begins`` opens it, by default what the request names.
+
+    Raises:
+        Refused: there can be no socket at ``share``.
+        EngineFault: the base broke while a fork was fed the rounds before it.
+    """
+    with ExitStack() as stack:
+        stdout = stack.enter_context(io.FileIO(answers, "wb"))
+        out = stdout if share is None else Tee(stdout, stack.enter_context(Share(share)))
+        server = Server(Inbox(commands, answers), cast(BinaryIO, out), begins or opened, request, wait=wait)
+        return server.serve()
+
+
+def opened(request: LiveRequest) -> LiveRun:
+    """A run of the models that a request names."""
+    return begin(open_models(request.model, plain_width=request.options.plain_width, threads=request.threads), request)
+
+
+class Tee(io.RawIOBase):
+    """A stream whose every write also goes to those who watch."""
+
+    def __init__(self, out: io.FileIO, share: Share) -> None:
+        self._out = out
+        self._share = share
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: "Buffer", /) -> int | None:
+        written = self._out.write(data)
+        self._share.append(bytes(memoryview(data)[:written]))
+        return written
