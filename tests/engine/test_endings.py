@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.base.base import Floats
@@ -94,7 +94,6 @@ def test_a_budget_of_one_token_makes_a_plain_round() -> None:
     assert (only.form, only.reason, only.limit, only.emitted) == ("plain", "budget", 0, (10,))
 
 
-@settings(deadline=None)
 @given(st.integers(1, 25), st.integers(1, 12), st.integers(0, 500), st.sampled_from((0.3, 0.9, 1.0)))
 def test_no_run_oversteps_its_budget_and_without_a_stop_none_falls_short(
     max_tokens: int, k: int, seed: int, skill: float

@@ -24,7 +24,7 @@ options = st.builds(
 )
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(prompts, options, skills, seeds, st.booleans())
 def test_every_run_emits_the_tokens_of_plain_decode(
     prompt: list[int], options: Options, skill: float, seed: int, batched: bool
@@ -40,7 +40,7 @@ def test_every_run_emits_the_tokens_of_plain_decode(
     assert [token for round_ in result.rounds for token in round_.emitted or ()] == expected
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(prompts, options, skills, seeds)
 def test_between_any_two_rounds_base_drafter_and_text_agree(
     prompt: list[int], options: Options, skill: float, seed: int
@@ -61,7 +61,7 @@ def test_between_any_two_rounds_base_drafter_and_text_agree(
         before = run_.t1
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(prompts, options, skills, seeds)
 def test_prefill_in_a_batch_and_token_by_token_make_the_same_run(
     prompt: list[int], options: Options, skill: float, seed: int
@@ -76,7 +76,7 @@ def test_prefill_in_a_batch_and_token_by_token_make_the_same_run(
     assert made(batched=True) == made(batched=False)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(prompts, options, skills, seeds)
 def test_both_forms_make_the_same_rounds_in_as_many_batches(
     prompt: list[int], options: Options, skill: float, seed: int

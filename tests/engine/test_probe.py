@@ -30,7 +30,7 @@ class Drifting(ToyBase):
         return rows._replace(logits=logits)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     st.integers(0, 500),
     st.sampled_from((0.3, 0.8, 1.0)),

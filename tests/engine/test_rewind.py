@@ -1,7 +1,7 @@
 """Going back to an earlier round and on from there."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.base.toy import ToyBase, linear_choice
@@ -26,7 +26,6 @@ def shape(made: list[Round]) -> list[tuple[object, ...]]:
     return [(r.index, r.form, r.reason, r.pos, r.drafts, r.targets, r.emitted, r.cut, r.next, r.fallback) for r in made]
 
 
-@settings(deadline=None)
 @given(
     st.integers(0, 300),
     st.sampled_from((0.3, 0.8, 1.0)),

@@ -1,7 +1,7 @@
 """What is counted, and how."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.base.toy import ToyBase
@@ -55,7 +55,6 @@ def test_what_is_not_known_is_none_and_not_zero() -> None:
     assert {figures[key] for key in (*rates, "break_even", "speedup", "fell_back_at", "reason")} == {None}
 
 
-@settings(deadline=None)
 @given(st.integers(0, 500), st.sampled_from((0.3, 0.8, 1.0)), st.integers(1, 6))
 def test_one_and_the_unconditional_rates_add_up_to_the_tokens_per_round(seed: int, skill: float, k: int) -> None:
     logits_of = tied_logits(9, seed)
@@ -65,7 +64,6 @@ def test_one_and_the_unconditional_rates_add_up_to_the_tokens_per_round(seed: in
         assert 1 + sum(stats.by_position.unconditional) == pytest.approx(stats.tokens_per_round)
 
 
-@settings(deadline=None)
 @given(st.integers(0, 500), st.sampled_from((0.3, 0.8, 1.0)), st.sampled_from(("one-pass", "two-pass")))
 def test_its_counts_are_those_of_the_run(seed: int, skill: float, form: str) -> None:
     logits_of = tied_logits(9, seed)
