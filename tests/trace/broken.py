@@ -111,6 +111,13 @@ class OneCoin(ToyEngine):
         return [self.random.random()] * count
 
 
+class PicksAsIfDrawn(ToyEngine):
+    """The drafter takes its most likely token and is judged as if it had drawn it."""
+
+    def pick(self, q: list[float]) -> int:
+        return q.index(max(q))
+
+
 class OtherBasis(ToyEngine):
     """The base's probabilities are recorded and compared without the temperature that they are judged with."""
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 from hypothesis import strategies as st
 
-from engine.records import AnyRecord, BaseInfo, DrafterInfo, End, Header, Prefill, Round, Window
+from engine.records import AnyRecord, BaseInfo, Candidates, DrafterInfo, End, Header, Prefill, Round, Window
 
 VOCAB = 41
 PROMPT = (3, 1, 4, 1, 5)
@@ -100,7 +100,7 @@ class ToyEngine:
             text = [*self.text, self.t1, *drafts]
             if self.toy.sampler == "rejection":
                 q = self.shares(text, "drafter")
-                token = q.index(max(q)) if self.toy.one_hot else self.random.choices(range(VOCAB), q)[0]
+                token = self.pick(q)
                 claim = q[token]
             else:
                 token = (self.choose(text) + (0 if self.right(place) else self.random.randrange(1, VOCAB))) % VOCAB
@@ -158,8 +158,20 @@ class ToyEngine:
     def residual(self, p: list[float], q: list[float]) -> list[float]:
         return [max(a - b, 0.0) for a, b in zip(p, q, strict=True)]
 
+    def pick(self, q: list[float]) -> int:
+        if self.toy.one_hot:
+            return q.index(max(q))
+        return self.random.choices(range(VOCAB), q)[0]
+
     def recorded_p(self, p: float) -> float:
         return p
+
+    def candidates(self, pos: int, t1: int, drafts: list[int]) -> Candidates | None:
+        if self.toy.sampler != "rejection":
+            return None
+        texts = [[*self.text[:pos], t1, *drafts[:j]] for j in range(len(drafts))]
+        q = [self.shares(text, "drafter") for text in texts]
+        return tuple(((row.index(max(row)), 1.0),) for row in q)
 
     def limit(self) -> int:
         return min(self.toy.k, self.toy.max_tokens - self.emitted - 1)
@@ -217,6 +229,7 @@ class ToyEngine:
             draft_p=self.rounded(claims) if drafts else None,
             accept_p=self.rounded(judged.accept_p) if drafts else None,
             target_p=self.rounded(judged.target_p),
+            draft_top=self.candidates(pos, emitted[0], drafts),
             gap=tuple(self.random.random() for _ in judged.targets),
             u=self.rounded(judged.u) if judged.u else None,
             fallback=self.fallback(),
@@ -360,7 +373,7 @@ def counts_only(records: Sequence[AnyRecord]) -> list[AnyRecord]:
 # Not ``verified``, whose absence says that all drafts were in the batch.
 OPTIONAL = (
     *("reason", "limit", "targets", "emitted", "cut", "next", "consumed", "t1", "pos", "fallback"),
-    *("draft_p", "target_p", "accept_p", "gap", "u", "ms", "state"),
+    *("draft_p", "target_p", "accept_p", "gap", "u", "draft_top", "ms", "state"),
 )
 
 

@@ -22,6 +22,11 @@ def test_a_wrong_rule_of_rejection_is_a15(engine: type[ToyEngine], field: str, o
     assert {(finding.rule, finding.field) for finding in findings} == {("A15", field)}
 
 
+def test_a_picked_draft_that_is_judged_as_a_drawn_one_is_a15() -> None:
+    findings = audit(run(broken.PicksAsIfDrawn, **SAMPLING))
+    assert [(finding.rule, finding.field) for finding in findings] == [("A15", "draft_p")]
+
+
 def rejecting(records: list[AnyRecord]) -> int:
     """A round, not the first, that accepts some drafts and rejects one."""
     return next(r.index for r in rounds_of(records) if r.index > 5 and 0 < r.take < r.drafted and r.cut is None)

@@ -9,6 +9,7 @@ from engine.trace.audit.setup import Setup
 
 _RELATIVE, _ABSOLUTE = 1e-5, 1e-9
 """Within this of the edge a decision may fall either way: the numbers may have been rounded to float32."""
+_NO_CHANCE = math.log(1e-9)
 
 
 class Coins(Rules):
@@ -18,6 +19,9 @@ class Coins(Rules):
     reports. A trace does not say which, so a run is fine as long as one of the two explains every decision; once
     neither does, the one that lasted longer is held on to.
 
+    A drafter whose numbers say that it draws, but whose drafts are always its most likely candidate, picks and is
+    judged as if it drew: a finding once the chance of that, the product of their ``draft_p``, falls under 1e-9.
+
     Two numbers in a row that are equal are chance once in 2**24 (float32), so that one pair is let pass and a second
     one, or three equal numbers in one round, is a finding.
     """
@@ -26,6 +30,9 @@ class Coins(Rules):
         self._stops = setup.stops or frozenset()
         self._draws = self._picks = True
         self._looks_up = setup.looks_up
+        self._always_best = True
+        self._log_chance = 0.0
+        self._best = 0
         self._before: tuple[float, ...] = ()
         self._pairs = 0
 
@@ -54,6 +61,8 @@ class Coins(Rules):
             )
         if round_.accept_p is not None:
             self._check_decisions(round_, u, round_.accept_p, rejects, found)
+            if self._always_best and self._draws:
+                self._check_draws(round_, drafts, found)
 
     def kept(self, round_: Round, found: Findings) -> None:
         pass
@@ -78,7 +87,31 @@ class Coins(Rules):
             self._draws, self._picks = draws, picks
         else:
             self._picks = self._picks and not self._draws
+            self._always_best = False
             found.put(finding)
+
+    def _check_draws(self, round_: Round, drafts: tuple[int, ...], found: Findings) -> None:
+        if round_.draft_top is None or round_.draft_p is None:
+            return
+        for token, candidates, q in zip(drafts, round_.draft_top, round_.draft_p, strict=False):
+            if not candidates or candidates[0][0] != token or not q > 0:
+                self._always_best = False
+                return
+            self._best += 1
+            self._log_chance += math.log(q)
+        if self._picks or self._log_chance > _NO_CHANCE:
+            return
+        self._always_best = False
+        found.add(
+            "A15",
+            round_.index,
+            "draft_p",
+            self._best,
+            None,
+            f"all {self._best} drafts up to round {round_.index} are the drafter's most likely token, for which the "
+            f"chance is {math.exp(self._log_chance):.1g} if it draws them: it picks them, so that q is 1 and not "
+            "draft_p, by which they are judged",
+        )
 
     def _check_numbers(self, round_: Round, u: tuple[float, ...], found: Findings) -> None:
         for j, coin in enumerate(u):

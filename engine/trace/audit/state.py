@@ -20,13 +20,11 @@ class StateLengths(Rules):
         self._follower = _Follower()
 
     def round(self, round_: Round, found: Findings) -> None:
-        state, held = round_.state, round_.consumed
-        if state is None:
+        state = round_.state
+        # Where both are known, ``consumed`` is A7's to check: the state must be as long as the text.
+        held = round_.consumed if round_.pos is None else round_.pos + round_.count
+        if state is None or held is None:
             return
-        if held is None:
-            if round_.pos is None:
-                return
-            held = round_.pos + round_.count
         for field in ("kv_len", "recurrent"):
             length = state.get(field)
             if length != held and length is not None and isinstance(length, int):

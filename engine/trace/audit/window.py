@@ -110,7 +110,8 @@ class FallbackRule(Rules):
             self._verdict_is_wrong(round_, fallback, found)
 
     def _window_is_wrong(self, round_: Round, got: tuple[int, ...], expected: tuple[int, ...], found: Findings) -> None:
-        if round_.form == "plain" and round_.reason != "zero-draft" and got and got[-1:] != expected[-1:]:
+        plain = round_.form == "plain" and round_.reason != "zero-draft"
+        if plain and got and got == (*expected, got[-1])[-(self._size or 1) :]:
             why = "a plain round went into it, which it never may"
         elif got == expected[:-1] or (round_.reason == "zero-draft" and got != expected):
             why = "this round was not recorded; a drafter that returned nothing counts as 1"
