@@ -19,7 +19,8 @@ def test_a_wrong_rule_of_rejection_is_a15(engine: type[ToyEngine], field: str, o
     options = {**SAMPLING, "one_hot": one_hot, "max_tokens": 500}
     assert audit(run(ToyEngine, **options)) == []
     findings = audit(run(engine, **options))
-    assert {(finding.rule, finding.field) for finding in findings} == {("A15", field)}
+    assert {finding.rule for finding in findings} == {"A15"}
+    assert field in {finding.field for finding in findings}
 
 
 def test_a_picked_draft_that_is_judged_as_a_drawn_one_is_a15() -> None:
