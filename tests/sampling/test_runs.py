@@ -32,7 +32,7 @@ def decisions(made: list[Round]) -> list[Any]:
     return [(r.t1, r.drafts, r.draft_p, r.targets, r.take, r.emitted, r.next, r.u, r.accept_p) for r in made]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(
     kind=st.sampled_from(KINDS),
     temperature=st.sampled_from([0.3, 0.7, 1.0]),
