@@ -98,3 +98,12 @@ def test_matching_rules_are_not_applied_where_they_do_not_hold(sampler: str) -> 
 def test_gumbel_follows_the_matching_rule() -> None:
     assert audit(clean_trace(Toy(sampler="gumbel"))) == []
     assert {finding.rule for finding in audit(run(broken.FirstUnchecked, sampler="gumbel"))} == {"A4"}
+
+
+def test_a_correction_that_the_base_can_never_choose_is_a15_at_its_round() -> None:
+    records = run(ToyEngine, **SAMPLING)
+    at = rejecting(records)
+    target_p, take = rounds_of(records)[at].target_p or (), rounds_of(records)[at].take
+    never = {at: (*target_p[:take], 0.0, *target_p[take + 1 :])}
+    findings = audit(with_rounds(records, target_p=never))
+    assert [(finding.rule, finding.round, finding.field) for finding in findings] == [("A15", at, "target_p")]

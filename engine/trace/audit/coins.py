@@ -59,6 +59,16 @@ class Coins(Rules):
                 f"round {round_.index} rejects token {round_.next} and then draws the same token: it is drawn from p "
                 "or from a softmax, not from max(p - q, 0), where a rejected token has no share",
             )
+        if rejects and round_.target_p and round_.target_p[round_.take : round_.take + 1] == (0,):
+            found.add(
+                "A15",
+                round_.index,
+                "target_p",
+                0.0,
+                None,
+                f"round {round_.index} draws token {round_.next} after a rejection, which has no share in p at all: what "
+                "is left of p was normalised with a softmax, or p was taken before top-k and top-p",
+            )
         if round_.accept_p is not None:
             self._check_decisions(round_, u, round_.accept_p, rejects, found)
             if self._always_best and self._draws:
