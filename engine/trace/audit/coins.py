@@ -66,7 +66,7 @@ class Coins(Rules):
                 "target_p",
                 0.0,
                 None,
-                f"round {round_.index} draws token {round_.next} after a rejection, which has no share in p at all: what "
+                f"round {round_.index} draws token {round_.next} after a rejection, which has no share in p: what "
                 "is left of p was normalised with a softmax, or p was taken before top-k and top-p",
             )
         if round_.accept_p is not None:
