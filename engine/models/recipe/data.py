@@ -195,7 +195,8 @@ def corpus(docs: list[Document], tokenizer: Tokenizer, seed: int) -> Corpus:
     modules = [i for i, doc in enumerate(docs) if doc.name.removesuffix(".py") in SHOWCASE_MODULES]
     books = [i for i, doc in enumerate(docs) if doc.domain == "prose" and not doc.held_out][:90]
     showcase = {
-        "code": np.concatenate([ids[i] for i in rng.permutation(modules)]),
+        "code": train["code"],
+        "heart": np.concatenate([ids[i] for i in rng.permutation(modules)]),
         "prose": np.concatenate([ids[i] for i in books]),
         "story": np.concatenate([np.array([0, *tokenizer.encode(text).ids], np.uint16) for text in stories(docs)]),
     }

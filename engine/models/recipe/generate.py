@@ -61,7 +61,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True, help="holds base.pt and tokenizer.json; text.npy is written")
-    parser.add_argument("--sequences", type=int, default=1536)
+    parser.add_argument("--sequences", type=int, default=1024)
     parser.add_argument("--seed", type=int, default=11)
     args = parser.parse_args()
     model = Base(Shape())
@@ -74,7 +74,7 @@ def main() -> None:
     batch = 128
     for _ in range(args.sequences // batch):
         size = int(rng.integers(24, 96))
-        prompts = prompts_from([data.train["code"], data.showcase["code"]], [80, 48], size, rng)
+        prompts = prompts_from([data.train["code"], data.showcase["heart"]], [80, 48], size, rng)
         temperature = torch.tensor([0.0, 0.0, 0.5, 0.8])[torch.arange(batch) % 4]
         written.append(write(model, prompts, 512, temperature, generator).numpy().astype(np.uint16))
         print(len(written) * batch, "sequences", flush=True)

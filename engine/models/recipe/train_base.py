@@ -80,7 +80,12 @@ STAGES = {
     ),
     "more": Stage("base-main.pt", "base-main.pt", [LONG], (0.012, 2.5e-3), 20, 0.1),
     "showcase": Stage(
-        "base-main.pt", "base.pt", [Part(1.0, {"code": 5, "prose": 1, "story": 2}, 512)], (0.01, 2e-3), 10, 0.0
+        "base-main.pt",
+        "base.pt",
+        [Part(1.0, {"code": 4, "heart": 2, "prose": 1, "story": 1}, 512)],
+        (0.01, 2e-3),
+        10,
+        0.0,
     ),
 }
 
