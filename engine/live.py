@@ -15,10 +15,11 @@ from engine.base.base import Base, Floats
 from engine.drafters.drafter import Drafter
 from engine.errors import Refused
 from engine.loop import Rules, Run, prefill
-from engine.opening import BUNDLED, Models, open_models
+from engine.opening import Models, open_models
 from engine.options import Options
 from engine.records import MINOR, VERSION, End, Event, Header, Prefill, Round
 from engine.replay import hold
+from engine.request import LiveRequest
 from engine.start import check_pair, check_prompt
 from engine.stats import MINIMUM_SAMPLES, Stats
 
@@ -212,24 +213,6 @@ class LiveRun:
         options = msgspec.structs.replace(options, fallback_below=bar)
         run.rewind((), options)
         return options
-
-
-class LiveRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What to run: ``model`` and ``drafter`` by name, ``stop`` as token texts or ids beside ``options.stop_tokens``.
-
-    The model's own stop tokens are added unless ``ignore_model_stops``. ``run`` is for the header.
-    """
-
-    prompt: str
-    options: Options
-    model: str = BUNDLED
-    drafter: str = "mtp"
-    stop: tuple[str, ...] = ()
-    ignore_model_stops: bool = False
-    auto_bar: bool = False
-    candidates: int = 5
-    threads: int = 1
-    run: dict[str, Any] = {}
 
 
 def open_live(request: LiveRequest) -> LiveRun:

@@ -3,13 +3,15 @@
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from engine.errors import TraceError
-from engine.live import Stepper
 from engine.options import Options
 from engine.records import AnyRecord, End, Event, Header, Prefill, Round
 from engine.trace.writer import Text, TraceWriter
+
+if TYPE_CHECKING:
+    from engine.live import Stepper
 
 
 class Recorder:
@@ -25,7 +27,7 @@ class Recorder:
 
     def __init__(
         self,
-        source: Stepper,
+        source: "Stepper",
         target: Path | BinaryIO,
         *,
         text: Text = "full",

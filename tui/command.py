@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from engine.commands import run_options as flag
 from engine.commands.exits import complain, exit_of
-from engine.commands.prompts import read_prompt
+from engine.commands.requests import given, takes_request
 from engine.errors import Refused, SpecstepError, TraceError
+from tui.opening import Live, Wanted
 
 if TYPE_CHECKING:
-    from engine.live import LiveRequest
     from engine.records import RoundSource
-    from tui.live import LiveSource
+    from engine.request import LiveRequest
 
 NO_TERMINAL = "the screen needs a terminal; without one use `specstep stats TRACE` or `specstep record`"
 THEMES = ("specstep-dark", "specstep-light", "ansi-dark", "ansi-light")
@@ -26,6 +25,16 @@ Trace = Annotated[
     typer.Argument(metavar="[TRACE]", help="A trace to replay; without one a live run.", show_default=False),
 ]
 Record = Annotated[Path | None, typer.Option("--record", help="Record the live run to this trace.", show_default=False)]
+Engine = Annotated[
+    str | None,
+    typer.Option(
+        "--engine", help="The command of an engine, as in 'ssh box specstep engine --wait'.", show_default=False
+    ),
+]
+Timeout = Annotated[
+    float, typer.Option("--timeout", min=0.1, help="Seconds without a word after which an engine is given up.")
+]
+InProcess = Annotated[bool, typer.Option("--in-process", help="Run the engine in the screen's own process.")]
 Ascii = Annotated[bool, typer.Option("--ascii", help="Draw with ASCII only.")]
 NoMouse = Annotated[bool, typer.Option("--no-mouse", help="Leave the mouse to the terminal.")]
 Theme = Annotated[str, typer.Option("--theme", help=f"One of {', '.join(THEMES)}.")]
@@ -52,29 +61,15 @@ def main() -> None:
     epilog="Commands without a screen: record, stats, show, probe, info; see specstep COMMAND --help. "
     "A model's options are for a live run.",
 )
+@takes_request
 def screen(
+    context: typer.Context,
+    request: "Callable[[], LiveRequest]",
     trace: Trace = None,
-    prompt: flag.Prompt = None,
-    prompt_file: flag.PromptFile = None,
-    model: flag.Model = "bundled",
-    drafter: flag.Drafter = "mtp",
-    k: flag.K = 3,
-    form: flag.Form = "one-pass",
-    max_tokens: flag.MaxTokens = 128,
-    tau: flag.Tau = 0.0,
-    fallback_below: flag.FallbackBelow = "0",
-    fallback_window: flag.FallbackWindow = 3,
-    temperature: flag.Temperature = 0.0,
-    top_k: flag.TopK = 0,
-    top_p: flag.TopP = 1.0,
-    sampler: flag.Sampler = None,
-    seed: flag.Seed = 0,
-    plain_width: flag.PlainWidth = 1,
-    stop: flag.Stop = None,
-    ignore_stops: flag.IgnoreStops = False,
-    candidates: flag.Candidates = 5,
-    threads: flag.Threads = 1,
     record: Record = None,
+    engine: Engine = None,
+    timeout: Timeout = 120.0,
+    in_process: InProcess = False,
     ascii_only: Ascii = False,
     no_mouse: NoMouse = False,
     theme: Theme = THEMES[0],
@@ -94,66 +89,15 @@ def screen(
             raise TraceError(f"{trace}: no such file, and no command of that name; see specstep --help")
         show(lambda: _open_trace(trace), f"opening {trace.name}", theme, ascii_only=ascii_only, mouse=not no_mouse)
         return
-    from engine.live import LiveRequest  # noqa: PLC0415 (numpy: only for a live run)
-    from engine.options import Options  # noqa: PLC0415
-
-    bar = flag.bar_of(fallback_below)
-    request = LiveRequest(
-        prompt=read_prompt(prompt, prompt_file),
-        options=Options(
-            form=form,
-            k=k,
-            max_tokens=max_tokens,
-            tau=tau,
-            fallback_below=bar or 0.0,
-            fallback_window=fallback_window,
-            temperature=temperature,
-            top_k=top_k,
-            top_p=top_p,
-            sampler=sampler or ("rejection" if temperature > 0 else "greedy"),
-            seed=seed,
-            plain_width=plain_width,
-        ),
-        model=model,
-        drafter=drafter,
-        stop=tuple(stop or ()),
-        ignore_model_stops=ignore_stops,
-        auto_bar=bar is None,
-        candidates=candidates,
-        threads=threads,
-    )
-    live = Live(request, record)
+    if engine is not None and in_process:
+        raise Refused("give --engine or --in-process, not both")
+    wanted = request()
+    words = None if engine is None else given(context, wanted)
+    live = Live(Wanted(wanted, record, engine, words, timeout, in_process))
     try:
         show(live.open, "loading the model and reading the prompt", theme, ascii_only=ascii_only, mouse=not no_mouse)
     finally:
         live.close()
-
-
-class Live:
-    """A live run that is opened when the screen is up, and whose recording is ended when the screen is gone."""
-
-    def __init__(self, request: "LiveRequest", record: Path | None) -> None:
-        self._request, self._record = request, record
-        self._source: LiveSource | None = None
-
-    def open(self) -> "LiveSource":
-        """Load the model, read the prompt, begin the recording.
-
-        Raises:
-            SpecstepError: any of it cannot be done.
-        """
-        from engine.live import open_live  # noqa: PLC0415 (onnxruntime: after the first paint)
-        from engine.recorder import Recorder  # noqa: PLC0415
-        from tui.live import LiveSource  # noqa: PLC0415
-
-        live = open_live(self._request)
-        self._source = LiveSource(live if self._record is None else Recorder(live, self._record))
-        return self._source
-
-    def close(self) -> None:
-        """End the recording, after the round that may still be running."""
-        if self._source is not None:
-            self._source.close()
 
 
 def show(

@@ -1,14 +1,22 @@
-"""A running engine as a source: rounds are made elsewhere, handed over one by one, and kept."""
+"""A running engine as a source: rounds are made elsewhere, handed over one by one, and kept; and its branches."""
 
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from threading import Lock
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from engine.records import End, Event, Header, Prefill, Round, RoundSource
+from engine.branch import save
+from engine.kept import KeptRounds
+from engine.records import End, Event, Header, Prefill, Round
+
+if TYPE_CHECKING:
+    from engine.options import Options
+
+__all__ = ["Engine", "LiveSource", "Stepper", "save"]
 
 
 class Stepper(Protocol):
-    """A run that is made round by round; ``engine.live`` has the real one. ``step`` may take long and blocks."""
+    """A run that is made round by round; ``engine.live`` has its full account. ``step`` may take long and blocks."""
 
     @property
     def header(self) -> Header: ...
@@ -16,29 +24,63 @@ class Stepper(Protocol):
     def prefill(self) -> Prefill: ...
     @property
     def events(self) -> tuple[Event, ...]: ...
+    @property
+    def done(self) -> bool: ...
     def piece(self, token: int) -> bytes | None: ...
     def step(self) -> Round | None: ...
     def end(self) -> End: ...
+    def rewind(
+        self,
+        kept: Sequence[Round],
+        options: "Options | None" = None,
+        *,
+        drafter: str | None = None,
+        run: Mapping[str, Any] | None = None,
+    ) -> None: ...
+
+
+class Engine(Protocol):
+    """What an engine that is a process of its own can do beside: ``engine.process.remote.RemoteRun``."""
+
+    @property
+    def pending(self) -> bool: ...
+    @property
+    def lost(self) -> str | None: ...
+    def order(self, rounds: int | None = None, until: str = "end") -> None: ...
+    def interrupt(self) -> None: ...
+    def close(self) -> None: ...
 
 
 class LiveSource:
-    """The rounds that a stepper has made so far, as a ``RoundSource``.
+    """The rounds that a stepper has made so far, as a ``RoundSource``: one branch of its run.
 
-    ``make`` blocks and belongs in a thread. What comes of it is handed over with ``append``, ``finish`` or ``fail`` by
-    whoever owns the state.
+    ``make`` and ``fork`` block and belong in a thread. What comes of ``make`` is handed over with ``append``,
+    ``finish`` or ``fail`` by whoever owns the state. ``engine`` is the process behind the stepper, if it is one.
+    ``branches`` are all there are, oldest first; the last is the one that goes on.
     """
 
     live = True
 
-    def __init__(self, stepper: Stepper) -> None:
+    def __init__(self, stepper: Stepper, engine: Engine | None = None, *, of: "LiveSource | None" = None) -> None:
         self.stepper = stepper
+        self.engine = engine
         self.header = stepper.header
         self.prefill: Prefill | None = stepper.prefill
         self.end: End | None = None
-        self._rounds: list[Round] = []
+        self.forked_at = int(self.header.run.get("forked_at", 0))
+        self._rounds: KeptRounds = KeptRounds() if of is None else of._rounds.first(self.forked_at)
+        self._inherited = () if of is None else _before(of.events(), self.forked_at)
+        self._said: tuple[Event, ...] | None = None
         self._fault: tuple[Event, ...] = ()
-        self._emitted = 0
-        self._running = Lock()
+        self._emitted = sum(round_.count for round_ in self._rounds)
+        self._running: AbstractContextManager[object] = Lock() if of is None else of._running
+        self.branches: list[LiveSource] = [] if of is None else of.branches
+        self.branches.append(self)
+
+    @property
+    def name(self) -> str:
+        """The branch: "main", or what a fork was named."""
+        return str(self.header.run.get("branch", "main"))
 
     def __len__(self) -> int:
         return len(self._rounds)
@@ -49,24 +91,53 @@ class LiveSource:
 
     def events(self) -> tuple[Event, ...]:
         """What was said so far."""
-        return (*self.stepper.events, *self._fault)
+        said = self.stepper.events if self._said is None else self._said
+        if self.forked_at or self._inherited:
+            said = tuple(event for event in said if event.round is not None and event.round >= self.forked_at)
+        return (*self._inherited, *said, *self._fault)
 
     def piece(self, token: int) -> bytes | None:
         """The bytes that a token stands for."""
         return self.stepper.piece(token)
 
     def make(self) -> Round | None:
-        """Let the engine make one round; ``None`` when the run is over. Raises whatever breaks the run."""
+        """Let the engine make one round; ``None`` when the run is over, or was interrupted before it.
+
+        Raises whatever breaks the run.
+        """
         with self._running:
             return self.stepper.step()
 
+    def order(self, rounds: int) -> None:
+        """Let the engine make so many rounds ahead of ``make``, where it can."""
+        if self.engine is not None and rounds > 1:
+            self.engine.order(rounds)
+
+    def interrupt(self) -> None:
+        """Let the engine make no other round than the one it makes now."""
+        if self.engine is not None:
+            self.engine.interrupt()
+
+    def fork(self, at: int, options: "Options | None" = None, *, drafter: str | None = None) -> "LiveSource":
+        """A new branch that has the first ``at`` rounds in common with this one, and goes on in its place.
+
+        Where the engine is gone, another is started and fed those rounds.
+
+        Raises:
+            SpecstepError: it cannot be done.
+        """
+        with self._running:
+            active = self.branches[-1]
+            said, end = active.events(), active.end or self.stepper.end()
+            run = {"branch": f"fork{len(self.branches)}", "parent": self.name}
+            self.stepper.rewind(self._rounds[:at], options, drafter=drafter, run=run)
+            active._stop(said, end)
+            return LiveSource(self.stepper, self.engine, of=self)
+
     @property
     def spent(self) -> bool:
-        """Whether the last round was the last by the run's options, so that ``make`` has only that left to say."""
-        options = self.header.options
-        limit, stops = options.get("max_tokens"), options.get("stop_tokens") or ()
-        last = self._rounds[-1].emitted or () if self._rounds else ()
-        return self.end is None and ((limit is not None and self._emitted >= limit) or any(t in stops for t in last))
+        """Whether ``make`` must be called though no more rounds are wanted: for those on their way, or for the end."""
+        return self.end is None and (self.stepper.done or (self.engine is not None and self.engine.pending))
 
     def append(self, round_: Round) -> None:
         """Take in the next round."""
@@ -74,8 +145,9 @@ class LiveSource:
         self._emitted += round_.count
 
     def finish(self) -> None:
-        """The run is over; nothing more will be made."""
-        self.end = self.stepper.end()
+        """Nothing came: take in the end, if that is why."""
+        if self.stepper.done:
+            self.end = self.stepper.end()
 
     def fail(self, message: str) -> None:
         """The run broke in a way that the stepper did not report itself."""
@@ -83,33 +155,17 @@ class LiveSource:
         self.end = End(reason="fault", rounds=len(self), emitted=self._emitted)
 
     def close(self) -> None:
-        """End a recording, once the round that is being made is done."""
+        """End the engine, and a recording: at once where the engine is a process, else after the round it makes."""
+        if self.engine is not None:
+            self.engine.close()
         with self._running:
             self.stepper.end()
 
+    def _stop(self, said: tuple[Event, ...], end: End) -> None:
+        """Another branch goes on; nothing more comes here."""
+        self._said = tuple(event for event in said if event not in self._inherited and event not in self._fault)
+        self.end = end
 
-def save(source: RoundSource, path: Path) -> None:
-    """Write what a source holds as a trace; a run that is not over ends as "aborted".
 
-    Raises:
-        TraceError: the file cannot be written.
-    """
-    from engine.trace.writer import TraceWriter  # noqa: PLC0415 (slow to import, and seldom needed)
-
-    writer = TraceWriter(path)
-    try:
-        writer.pieces(source.piece)
-        writer.write(source.header)
-        if source.prefill is not None:
-            writer.write(source.prefill)
-        events = list(source.events())
-        for index in range(len(source)):
-            writer.write(source.round(index))
-            while events and (events[0].round is None or events[0].round <= index):
-                writer.write(events.pop(0))
-        for event in events:
-            writer.write(event)
-        emitted = sum(source.round(index).count for index in range(len(source)))
-        writer.write(source.end or End(reason="aborted", rounds=len(source), emitted=emitted))
-    finally:
-        writer.close()
+def _before(events: tuple[Event, ...], at: int) -> tuple[Event, ...]:
+    return tuple(event for event in events if event.round is None or event.round < at)

@@ -14,7 +14,7 @@ from engine.commands.requests import takes_request
 from engine.errors import Refused
 
 if TYPE_CHECKING:
-    from engine.live import LiveRequest
+    from engine.request import LiveRequest
 
 STDIN, STDOUT, STDERR = 0, 1, 2
 

@@ -4,19 +4,20 @@ import datetime
 import signal
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, BinaryIO, Literal, cast
 
 import typer
 
-from engine.commands import run_options as flag
 from engine.commands.exits import Exit, complain
-from engine.commands.prompts import read_prompt
+from engine.commands.requests import takes_request
 from engine.errors import Refused
 
 if TYPE_CHECKING:
     from engine.recorder import Recorder
     from engine.records import End
+    from engine.request import LiveRequest
 
 TEXTS = ("full", "ids", "none")
 
@@ -29,66 +30,18 @@ Text = Annotated[
 ]
 
 
-def record(
-    prompt: flag.Prompt = None,
-    prompt_file: flag.PromptFile = None,
-    output: Output = None,
-    model: flag.Model = "bundled",
-    drafter: flag.Drafter = "mtp",
-    k: flag.K = 3,
-    form: flag.Form = "one-pass",
-    max_tokens: flag.MaxTokens = 128,
-    tau: flag.Tau = 0.0,
-    fallback_below: flag.FallbackBelow = "0",
-    fallback_window: flag.FallbackWindow = 3,
-    temperature: flag.Temperature = 0.0,
-    top_k: flag.TopK = 0,
-    top_p: flag.TopP = 1.0,
-    sampler: flag.Sampler = None,
-    seed: flag.Seed = 0,
-    plain_width: flag.PlainWidth = 1,
-    stop: flag.Stop = None,
-    ignore_stops: flag.IgnoreStops = False,
-    candidates: flag.Candidates = 5,
-    threads: flag.Threads = 1,
-    text: Text = "full",
-) -> None:
+@takes_request
+def record(request: "Callable[[], LiveRequest]", output: Output = None, text: Text = "full") -> None:
     """Run a model to the end and record every round.
 
     Prints a summary to stdout (to stderr with -o -). Exit 1 if the run or the recording broke.
     """
-    from engine.live import LiveRequest, open_live  # noqa: PLC0415 (numpy: only for a run)
-    from engine.options import Options  # noqa: PLC0415
+    from engine.live import open_live  # noqa: PLC0415 (numpy: only for a run)
     from engine.recorder import Recorder  # noqa: PLC0415
 
     if text not in TEXTS:
         raise Refused(f"--text is {text!r}: use one of {', '.join(TEXTS)}")
-    bar = flag.bar_of(fallback_below)
-    request = LiveRequest(
-        prompt=read_prompt(prompt, prompt_file),
-        options=Options(
-            form=form,
-            k=k,
-            max_tokens=max_tokens,
-            tau=tau,
-            fallback_below=bar or 0.0,
-            fallback_window=fallback_window,
-            temperature=temperature,
-            top_k=top_k,
-            top_p=top_p,
-            sampler=sampler or ("rejection" if temperature > 0 else "greedy"),
-            seed=seed,
-            plain_width=plain_width,
-        ),
-        model=model,
-        drafter=drafter,
-        stop=tuple(stop or ()),
-        ignore_model_stops=ignore_stops,
-        auto_bar=bar is None,
-        candidates=candidates,
-        threads=threads,
-    )
-    live = open_live(request)
+    live = open_live(request())
     recorder = Recorder(live, _target(output), text=cast(Literal["full", "ids", "none"], text), on_failure=complain)
     interrupted = _run(recorder)
     end = recorder.end()

@@ -5,11 +5,13 @@ import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, get_type_hints
 
+import typer
+
 from engine.commands import run_options as flag
 from engine.commands.prompts import read_prompt
 
 if TYPE_CHECKING:
-    from engine.live import LiveRequest
+    from engine.request import LiveRequest
 
 
 def request_of(
@@ -39,8 +41,8 @@ def request_of(
     Raises:
         Refused: a value is out of its range, or the prompt cannot be read.
     """
-    from engine.live import LiveRequest  # noqa: PLC0415 (numpy: only for a run)
-    from engine.options import Options  # noqa: PLC0415
+    from engine.options import Options  # noqa: PLC0415 (msgspec: only for a run)
+    from engine.request import LiveRequest  # noqa: PLC0415
 
     bar = flag.bar_of(fallback_below)
     return LiveRequest(
@@ -69,6 +71,23 @@ def request_of(
     )
 
 
+def given(context: typer.Context, request: "LiveRequest") -> dict[str, Any]:
+    """Of a request only what stood on the command line: for an engine that has options of its own."""
+    words = {
+        name
+        for name in inspect.signature(request_of).parameters
+        if getattr(context.get_parameter_source(name), "name", "") == "COMMANDLINE"
+    }
+    keys = {name: name for name in ("prompt", "model", "drafter", "stop", "candidates", "threads")}
+    keys |= {"prompt_file": "prompt", "ignore_stops": "ignore_model_stops", "fallback_below": "auto_bar"}
+    chosen = {keys[name]: getattr(request, keys[name]) for name in words if name in keys}
+    options = request.options.as_map()
+    changed = {name: options[name] for name in words if name in options}
+    if "temperature" in words:
+        changed["sampler"] = options["sampler"]
+    return {**chosen, "options": changed} if changed else chosen
+
+
 def takes_request(command: Callable[..., None]) -> Callable[..., None]:
     """The command with the parameters of ``request_of`` in place of its own ``request``, which makes the request."""
     own, run = inspect.signature(command), inspect.signature(request_of)
@@ -79,7 +98,8 @@ def takes_request(command: Callable[..., None]) -> Callable[..., None]:
         command(request=functools.partial(request_of, **values), **given)
 
     rest = [parameter for name, parameter in own.parameters.items() if name != "request"]
-    made.__signature__ = inspect.Signature([*run.parameters.values(), *rest])  # type: ignore[attr-defined]
+    named = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in (*run.parameters.values(), *rest)]
+    made.__signature__ = inspect.Signature(named)  # type: ignore[attr-defined]
     hints = {**get_type_hints(request_of, include_extras=True, localns={"LiveRequest": Any})}
     hints |= get_type_hints(command, include_extras=True, localns={"LiveRequest": Any})
     made.__annotations__ = {name: hint for name, hint in hints.items() if name != "request"}

@@ -3,6 +3,7 @@
 import time
 from collections import deque
 from collections.abc import Sequence
+from typing import Any
 
 from engine.errors import ModelError, Refused, TraceError
 from engine.process.child import Child
@@ -28,14 +29,13 @@ class Lost(Exception):
 
 
 class Link:
-    """Starts an engine and opens its run; ``opened`` is what it sent of that.
+    """Starts an engine.
 
     ``timeout`` is the time in seconds that it may send nothing when something is awaited. ``send`` and ``close`` may be
     called while another thread waits.
 
     Raises:
-        Lost: there was no speaking to it. It is closed.
-        Refused, ModelError: it cannot make this run. It is closed.
+        Refused: there is no such command.
     """
 
     def __init__(self, launch: Launch, timeout: float) -> None:
@@ -44,16 +44,30 @@ class Link:
         self._arrived: deque[AnyRecord | Unknown] = deque()
         self._damage: Lost | None = None
         self._child = Child(launch.command, launch.environment)
-        try:
-            self.opened = self._open(launch)
-        except (Lost, Refused, ModelError):
-            self.close(0.5)
-            raise
 
     @property
     def pid(self) -> int:
         """The process that was started; an engine behind ssh or a shell is another one."""
         return self._child.pid
+
+    def open(self, request: dict[str, Any] | None) -> list[AnyRecord]:
+        """Have the engine open its run; what it sends of that. ``request`` has keys of ``LiveRequest``.
+
+        Raises:
+            Refused, ModelError: it cannot make this run.
+            Lost: there was no speaking to it.
+        """
+        hello = self._hello()
+        if hello.protocol > PROTOCOL:
+            raise Refused(
+                f"the engine speaks protocol {hello.protocol}, this program up to {PROTOCOL}: use a newer one"
+            )
+        doing = "opening the run"
+        if hello.waiting:
+            return self.ask(Open(id=1, run=request or {}), doing)
+        if request:
+            raise Refused("this engine opens a run of its own: start it with --wait, or give it the options")
+        return self._upto(0, doing)
 
     def send(self, command: Command) -> None:
         """Tell the engine something; it is sent while something is awaited at the latest."""
@@ -93,21 +107,6 @@ class Link:
     def lost(self, code: str, what: str) -> Lost:
         """What is to be raised, with what the engine said last on stderr."""
         return Lost(code, what, telling(self._child.last_words))
-
-    def _open(self, launch: Launch) -> list[AnyRecord]:
-        hello = self._hello()
-        if hello.protocol > PROTOCOL:
-            raise Refused(
-                f"the engine speaks protocol {hello.protocol}, this program up to {PROTOCOL}: use a newer one"
-            )
-        doing = "opening the run"
-        if hello.waiting:
-            return self.ask(Open(id=1, run=launch.request or {}), doing)
-        if launch.request:
-            raise Refused(
-                "this engine opens a run of its own: start it with --wait, or give the options to its command"
-            )
-        return self._upto(0, doing)
 
     def _hello(self) -> Hello:
         deadline = time.monotonic() + self._timeout

@@ -25,8 +25,7 @@ class RemoteRun:
     ``interrupt`` and ``close`` may be called while another thread is in ``step``.
 
     Raises:
-        Refused, ModelError: the engine cannot make this run.
-        EngineFault: there was no speaking to it.
+        Refused: there is no such command.
     """
 
     def __init__(self, launch: Launch, *, timeout: float = TIMEOUT) -> None:
@@ -40,11 +39,21 @@ class RemoteRun:
         self._lost: str | None = None
         self._end: End | None = None
         self._events: list[Event] = []
+        self._link: Link | None = Link(launch, timeout)
+
+    def open(self) -> "RemoteRun":
+        """Wait until the run is open; before anything else.
+
+        Raises:
+            Refused, ModelError: the engine cannot make this run.
+            EngineFault: there was no speaking to it.
+        """
+        assert self._link is not None
         try:
-            self._link: Link | None = Link(launch, timeout)
-            self._take_over(self._link, self._link.opened, ())
+            self._take_over(self._link, self._opened(self._link), ())
         except Lost as lost:
             raise EngineFault(str(lost)) from lost
+        return self
 
     @property
     def pid(self) -> int | None:
@@ -156,18 +165,29 @@ class RemoteRun:
     def close(self) -> None:
         """End the engine. What was made and not handed out is dropped."""
         self._closed = True
-        if self._link is not None:
-            self._link.close()
+        link = self._link
+        if link is not None:
+            link.close()
 
     def _id(self) -> int:
         self._ids += 1
         return self._ids
 
     def _another(self) -> Link:
+        link = Link(self._launch, self._timeout)
         try:
-            return Link(self._launch, self._timeout)
+            self._opened(link)
         except Lost as lost:
             raise EngineFault(str(lost)) from lost
+        return link
+
+    def _opened(self, link: Link) -> list[AnyRecord]:
+        """What it sent of the opening. It is closed where it does not open the run."""
+        try:
+            return link.open(self._launch.request)
+        except (Lost, SpecstepError):
+            link.close(0.5)
+            raise
 
     def _take_over(self, link: Link, heard: Sequence[AnyRecord], kept: Sequence[Round]) -> None:
         """The engine stands behind ``kept``, as what it sent from the new header on says."""

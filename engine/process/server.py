@@ -9,7 +9,7 @@ import msgspec
 
 from engine.branch import Branch, save
 from engine.errors import EngineFault, ModelError, Refused, SpecstepError, TraceError
-from engine.live import LiveRequest, LiveRun
+from engine.live import LiveRun
 from engine.options import Options
 from engine.process.inbox import Inbox
 from engine.process.protocol import (
@@ -29,6 +29,7 @@ from engine.process.protocol import (
 )
 from engine.process.until import CONDITIONS, Condition, condition
 from engine.records import End, Event, Round
+from engine.request import LiveRequest
 from engine.trace.sink import Sink
 from engine.trace.writer import TraceWriter
 

@@ -5,11 +5,12 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
-from engine.live import LiveRequest, LiveRun, begin
+from engine.live import LiveRun, begin
 from engine.opening import open_models
 from engine.process.inbox import Inbox
 from engine.process.server import Begin, Server
 from engine.process.share import Share
+from engine.request import LiveRequest
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

@@ -9,10 +9,11 @@ import pytest
 from engine.base.base import Rows
 from engine.base.toy import ToyBase, linear_choice
 from engine.errors import ModelError, Refused
-from engine.live import LiveRequest, LiveRun, open_live
+from engine.live import LiveRun, open_live
 from engine.opening import open_models
 from engine.options import Options
 from engine.records import Round
+from engine.request import LiveRequest
 from engine.version import VERSION
 from tests.engine.toys import PROMPT, DyingBase, Wanderer, plain_decode, tied_logits
 

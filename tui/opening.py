@@ -1,0 +1,72 @@
+"""A live run as the screen opens it: an engine as a process of its own, here or elsewhere, or one in this process."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+
+if TYPE_CHECKING:
+    from engine.process.remote import RemoteRun
+    from engine.request import LiveRequest
+    from tui.live import LiveSource, Stepper
+
+
+class Wanted(NamedTuple):
+    """What to run, and where: ``words`` are the keys of the request that an ``engine`` of another's is to be told."""
+
+    request: "LiveRequest"
+    record: Path | None = None
+    engine: str | None = None
+    words: dict[str, Any] | None = None
+    timeout: float = 120.0
+    in_process: bool = False
+
+
+class Live:
+    """A live run that is opened when the screen is up, and ended, with its recording, when the screen is gone."""
+
+    def __init__(self, wanted: Wanted) -> None:
+        self._wanted = wanted
+        self._source: LiveSource | None = None
+        self._engine: RemoteRun | None = None
+
+    def open(self) -> "LiveSource":
+        """Load the model, read the prompt, begin the recording.
+
+        Raises:
+            SpecstepError: any of it cannot be done.
+        """
+        from tui.live import LiveSource  # noqa: PLC0415 (after the first paint, as all below)
+
+        run: Stepper
+        if self._wanted.in_process:
+            from engine.live import open_live  # noqa: PLC0415 (onnxruntime)
+
+            run = open_live(self._wanted.request)
+        else:
+            self._engine = self._started()
+            run = self._engine.open()
+        if self._wanted.record is not None:
+            from engine.recorder import Recorder  # noqa: PLC0415
+
+            run = Recorder(run, self._wanted.record)
+        self._source = LiveSource(run, self._engine)
+        return self._source
+
+    def close(self) -> None:
+        """End the run and the recording."""
+        if self._source is not None:
+            self._source.branches[-1].close()
+        elif self._engine is not None:
+            self._engine.close()
+
+    def _started(self) -> "RemoteRun":
+        from engine.process.launch import elsewhere, local  # noqa: PLC0415
+        from engine.process.remote import RemoteRun  # noqa: PLC0415
+
+        wanted = self._wanted
+        if wanted.engine is None:
+            launch = local(msgspec.to_builtins(wanted.request))
+        else:
+            launch = elsewhere(wanted.engine, wanted.words)
+        return RemoteRun(launch, timeout=wanted.timeout)
