@@ -39,9 +39,10 @@ def test_a_breakdown_with_the_context_is_placed_where_it_begins(engine: type[Toy
     assert 590 <= (rounds_of(records)[index].pos or 0) <= 680
 
 
-def test_a_drafter_that_looks_text_up_may_find_nothing_any_more() -> None:
+@pytest.mark.parametrize("kind", ["lookup", "scripted"])
+def test_a_drafter_without_a_context_may_be_right_no_more(kind: str) -> None:
     options: dict[str, object] = {"ease": [0.8], "k": 3, "max_tokens": 800}
-    assert audit(run(broken.Forgets, kind="lookup", **options)) == []
+    assert audit(run(broken.Forgets, kind=kind, **options)) == []
 
 
 @pytest.mark.parametrize("levels", [(0.95, 0.1), (0.8, 0.3), (0.95, 0.5, 0.1), (0.6, 0.05)])

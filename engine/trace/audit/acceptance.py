@@ -16,8 +16,8 @@ hypotheses hold; the level of each is ``LEVEL`` divided by the comparisons it ma
   on much evidence.
 
 Text that loops repeats its outcomes, so every (t1, drafts) counts once; a run whose outcomes are periodic, as those of
-a script, says nothing. A drafter that looks text up is honestly right for a while and then wrong: the two tests that
-would take that for a fault leave it out.
+a script, says nothing. A drafter that looks text up, and one that follows a script, may honestly be right for a while
+and then wrong: the tests that would take that for a fault leave them out.
 """
 
 from array import array
@@ -73,6 +73,7 @@ class Acceptance(Rules):
 
     def __init__(self, setup: Setup) -> None:
         self._looks_up = setup.looks_up
+        self._has_context = not setup.looks_up and setup.drafter not in ("scripted", "synthetic")
         self._stops = setup.stops or frozenset()
         self._index, self._seen = array("q"), array("q")
         self._offered, self._take, self._flags = array("i"), array("i"), array("b")
@@ -117,7 +118,7 @@ class Acceptance(Rules):
         for position in range(1, int(trials.take.max(initial=0)) + 2):
             if position > 1:
                 _at_position(trials, position, found)
-            if position > 1 or not self._looks_up:
+            if position > 1 or self._has_context:
                 _with_context(trials, position, found)
 
 
