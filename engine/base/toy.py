@@ -1,7 +1,7 @@
-"""A base that needs no model: its logits are a pure function of the tokens it holds. For tests and fast engines."""
+"""Bases that need no model: their logits are a pure function of the tokens they hold. For tests and fast engines."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -59,6 +59,44 @@ class ToyBase:
             self._tokens.append(token)
             rows.append(self._logits_of(self._tokens))
         return Rows(np.stack(rows).astype(np.float32), width=len(rows))
+
+
+class Recurrent(NamedTuple):
+    """A recurrent state: the positions that it covers, and the number that stands for them."""
+
+    position: int
+    value: int
+
+
+class RecurrentToyBase(ToyBase):
+    """Gives the rows of ``linear_choice`` by a state that each token overwrites, and that cannot be cut, only restored.
+
+    It remembers the last two tokens, so that a state that was restored wrongly is wrong for one token more.
+    """
+
+    def __init__(self, vocab_size: int, *, name: str = "toy-hybrid", context_length: int | None = None) -> None:
+        super().__init__(vocab_size, self._row, name=name, context_length=context_length)
+        self.info = BaseInfo(name=name, vocab_size=vocab_size, state="hybrid")
+        self._checkpoints = [Recurrent(0, 0)]
+        self.state = self._checkpoints[0]
+
+    def checkpoint(self, position: int) -> Recurrent:
+        """The state after so many positions, which it still holds."""
+        return self._checkpoints[position]
+
+    def rollback(self, keep: int) -> None:
+        super().rollback(keep)
+        del self._checkpoints[keep + 1 :]
+        self.state = self._checkpoints[-1]
+
+    def lengths(self) -> dict[str, Any]:
+        return {**super().lengths(), "recurrent": self.state.position}
+
+    def _row(self, history: Sequence[int]) -> Floats:
+        size, (position, value) = self.vocab_size, self.state
+        self.state = Recurrent(position + 1, (value * size + history[-1]) % size**2)
+        self._checkpoints.append(self.state)
+        return linear_choice(size)(divmod(self.state.value, size))
 
 
 def linear_choice(vocab_size: int) -> LogitsOf:
