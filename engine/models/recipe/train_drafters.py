@@ -130,7 +130,7 @@ def train(
     compiled = torch.compile(loss_of, dynamic=False)
     n = text.tokens.shape[1]
     began, step = time.time(), 0
-    smooth = agreement = None
+    smooth, agreement = 0.0, torch.zeros(0)
     while step < args.steps:
         factor = min(1.0, (step + 1) / 30) * min(1.0, (1 - step / args.steps) / 0.6)
         for opt, rate in zip(opts, rates, strict=True):
@@ -146,8 +146,8 @@ def train(
             opt.step()
             opt.zero_grad(set_to_none=True)
         value = float(loss.detach())
-        smooth = value if smooth is None else 0.95 * smooth + 0.05 * value
-        agreement = equal if agreement is None else 0.95 * agreement + 0.05 * equal
+        smooth = value if step == 0 else 0.95 * smooth + 0.05 * value
+        agreement = equal if step == 0 else 0.95 * agreement + 0.05 * equal
         step += 1
         if step % 50 == 0 or step == 3:
             reach = 1 + float(torch.cumprod(agreement, 0)[:3].sum())
