@@ -11,6 +11,7 @@ import typer
 from engine.commands.exits import complain, exit_of
 from engine.commands.requests import given, takes_request
 from engine.errors import Refused, SpecstepError, TraceError
+from tui.demo import demo
 from tui.opening import Live, Wanted
 
 if TYPE_CHECKING:
@@ -58,8 +59,8 @@ def main() -> None:
 
 @screen_app.command(
     name="specstep",
-    epilog="Commands without a screen: record, stats, show, probe, info; see specstep COMMAND --help. "
-    "A model's options are for a live run.",
+    epilog="Commands: record, stats, show, audit, probe, faults, watch, import, export, trace, engine, info; see "
+    "specstep COMMAND --help. A model's options are for a live run, which is a demo of the fallback by default.",
 )
 @takes_request
 def screen(
@@ -92,6 +93,8 @@ def screen(
     if engine is not None and in_process:
         raise Refused("give --engine or --in-process, not both")
     wanted = request()
+    if engine is None:
+        wanted = demo(wanted, _told(context))
     words = None if engine is None else given(context, wanted)
     live = Live(Wanted(wanted, record, engine, words, timeout, in_process))
     try:
@@ -118,6 +121,15 @@ def show(
         raise error
     if app.return_code:
         sys.exit(app.return_code)
+
+
+def _told(context: typer.Context) -> set[str]:
+    """The parameters that the command line or the environment gives."""
+    return {
+        name
+        for name in context.params
+        if getattr(context.get_parameter_source(name), "name", "") in ("COMMANDLINE", "ENVIRONMENT")
+    }
 
 
 def obey_no_color(environ: MutableMapping[str, str], theme: str) -> str:
