@@ -9,6 +9,7 @@ from engine.commands.audit import audit
 from engine.commands.engine import engine
 from engine.commands.exits import Commands
 from engine.commands.export import export
+from engine.commands.faults import faults
 from engine.commands.import_ import import_
 from engine.commands.info import info
 from engine.commands.probe import probe
@@ -35,6 +36,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "import": import_,
     "export": export,
     "info": info,
+    "faults": faults,
     "engine": engine,
 }
 for name, command in COMMANDS.items():

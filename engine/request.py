@@ -10,7 +10,8 @@ from engine.options import Options
 class LiveRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What to run: ``model`` and ``drafter`` by name, ``stop`` as token texts or ids beside ``options.stop_tokens``.
 
-    The model's own stop tokens are added unless ``ignore_model_stops``. ``run`` is for the header.
+    The model's own stop tokens are added unless ``ignore_model_stops``. ``run`` is for the header. ``fault`` names one
+    that is to be put into the run.
     """
 
     prompt: str
@@ -23,3 +24,4 @@ class LiveRequest(msgspec.Struct, frozen=True, kw_only=True):
     candidates: int = 5
     threads: int = 1
     run: dict[str, Any] = {}
+    fault: str | None = None

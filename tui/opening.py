@@ -40,9 +40,9 @@ class Live:
 
         run: Stepper
         if self._wanted.in_process:
-            from engine.live import open_live  # noqa: PLC0415 (onnxruntime)
+            from engine.faults.running import opened  # noqa: PLC0415 (onnxruntime)
 
-            run = open_live(self._wanted.request)
+            run = opened(self._wanted.request)
         else:
             self._engine = self._started()
             run = self._engine.open()

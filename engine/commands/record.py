@@ -36,15 +36,18 @@ def record(request: "Callable[[], LiveRequest]", output: Output = None, text: Te
 
     Prints a summary to stdout (to stderr with -o -). Exit 1 if the run or the recording broke.
     """
-    from engine.live import open_live  # noqa: PLC0415 (numpy: only for a run)
+    from engine.faults.files import damaged  # noqa: PLC0415
+    from engine.faults.running import opened  # noqa: PLC0415 (numpy: only for a run)
     from engine.recorder import Recorder  # noqa: PLC0415
 
     if text not in TEXTS:
         raise Refused(f"--text is {text!r}: use one of {', '.join(TEXTS)}")
-    live = open_live(request())
-    recorder = Recorder(live, _target(output), text=cast(Literal["full", "ids", "none"], text), on_failure=complain)
-    interrupted = _run(recorder)
-    end = recorder.end()
+    wanted = request()
+    live = opened(wanted)
+    with damaged(wanted.fault, _target(output)) as target:
+        recorder = Recorder(live, target, text=cast(Literal["full", "ids", "none"], text), on_failure=complain)
+        interrupted = _run(recorder)
+        end = recorder.end()
     typer.echo(_summary(end, recorder), err=output == "-")
     for event in recorder.events:
         if event.level != "info" and event.code != "recording-failed":

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 import typer
 
 from engine.commands import run_options as flag
+from engine.commands.fault_option import Fault
 from engine.commands.prompts import read_prompt
 
 if TYPE_CHECKING:
@@ -35,12 +36,17 @@ def request_of(
     ignore_stops: flag.IgnoreStops = False,
     candidates: flag.Candidates = 5,
     threads: flag.Threads = 1,
+    fault: Fault = None,
 ) -> "LiveRequest":
     """What to run.
 
     Raises:
         Refused: a value is out of its range, or the prompt cannot be read.
     """
+    if fault is not None and prompt is None and prompt_file is None:
+        from engine.faults.gallery import named  # noqa: PLC0415 (numpy: only for a run)
+
+        prompt = named(fault).shown.prompt
     from engine.options import Options  # noqa: PLC0415 (msgspec: only for a run)
     from engine.request import LiveRequest  # noqa: PLC0415
 
@@ -68,6 +74,7 @@ def request_of(
         auto_bar=bar is None,
         candidates=candidates,
         threads=threads,
+        fault=fault,
     )
 
 
@@ -78,7 +85,7 @@ def given(context: typer.Context, request: "LiveRequest") -> dict[str, Any]:
         for name in inspect.signature(request_of).parameters
         if getattr(context.get_parameter_source(name), "name", "") == "COMMANDLINE"
     }
-    keys = {name: name for name in ("prompt", "model", "drafter", "stop", "candidates", "threads")}
+    keys = {name: name for name in ("prompt", "model", "drafter", "stop", "candidates", "threads", "fault")}
     keys |= {"prompt_file": "prompt", "ignore_stops": "ignore_model_stops", "fallback_below": "auto_bar"}
     chosen = {keys[name]: getattr(request, keys[name]) for name in words if name in keys}
     options = request.options.as_map()

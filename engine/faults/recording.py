@@ -8,6 +8,7 @@ import msgspec
 from engine.errors import Refused
 from engine.faults.evidence import twin_path
 from engine.faults.fault import Beside, Fault
+from engine.faults.files import damaged
 from engine.faults.gallery import FAULTS
 from engine.faults.page import page
 from engine.faults.running import begin_faulty
@@ -64,17 +65,11 @@ def begin_twin(fault: Fault, models: Models, request: LiveRequest) -> Stepper:
 
 def record(run: Stepper, path: Path, fault: Fault | None = None) -> None:
     """Write a run to its end; of a fault of files, what becomes of the bytes."""
-    if fault is None or fault.stream is None:
-        _to_end(Recorder(run, path, on_failure=_refuse))
-        return
-    with path.open("wb") as file:
-        _to_end(Recorder(run, fault.stream(file), on_failure=_refuse))
-
-
-def _to_end(recorder: Recorder) -> None:
-    while recorder.step() is not None:
-        pass
-    recorder.end()
+    with damaged(None if fault is None else fault.name, path) as target:
+        recorder = Recorder(run, target, on_failure=_refuse)
+        while recorder.step() is not None:
+            pass
+        recorder.end()
 
 
 def _refuse(message: str) -> None:

@@ -1,21 +1,25 @@
-"""Starts the run that a request describes, with a fault in it; its header says so."""
+"""Starts the run that a request describes, with the fault that it names; the header says so."""
 
 import msgspec
 
 from engine.errors import Refused
 from engine.faults.fault import Fault
-from engine.live import Stepper, begin
+from engine.faults.gallery import named
+from engine.live import Stepper, begin, open_live
 from engine.opening import Models, open_models
 from engine.request import LiveRequest
 
 
-def open_faulty(fault: Fault, request: LiveRequest) -> Stepper:
-    """Load the models that a request names and consume its prompt.
+def opened(request: LiveRequest) -> Stepper:
+    """Load the models that a request names and consume its prompt, with the fault that it names, if any.
 
     Raises:
         ModelError: a model cannot be loaded.
         Refused: the request cannot make a run, or not one with this fault.
     """
+    if request.fault is None:
+        return open_live(request)
+    fault = named(request.fault)
     models = open_models(request.model, plain_width=request.options.plain_width, threads=request.threads)
     return begin_faulty(fault, models, request)
 

@@ -10,7 +10,7 @@ from engine.faults.models import with_drafter
 from engine.faults.over import OverRun
 from engine.records import DrafterInfo, Header
 
-ROUNDS = 10
+ROUNDS = 6
 """Rounds that are in the file before the one that tears."""
 
 

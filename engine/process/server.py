@@ -9,7 +9,7 @@ import msgspec
 
 from engine.branch import Branch, save
 from engine.errors import EngineFault, ModelError, Refused, SpecstepError, TraceError
-from engine.live import LiveRun
+from engine.live import Stepper
 from engine.options import Options
 from engine.process.inbox import Inbox
 from engine.process.protocol import (
@@ -33,7 +33,7 @@ from engine.request import LiveRequest
 from engine.trace.sink import Sink
 from engine.trace.writer import TraceWriter
 
-Begin = Callable[[LiveRequest], LiveRun]
+Begin = Callable[[LiveRequest], Stepper]
 FAULT_CODES: dict[type[SpecstepError], str] = {Refused: "refused", ModelError: "model", EngineFault: "fault"}
 """The codes of the events that say why a run could not be opened."""
 
@@ -75,7 +75,7 @@ class Server:
             self._inbox.over()
         return True
 
-    def _opened(self) -> LiveRun | None:
+    def _opened(self) -> Stepper | None:
         """The run, ``None`` if there is none to be served."""
         try:
             if self._wait:
@@ -108,7 +108,7 @@ class Server:
 class Session:
     """A run that is open, and the commands that it is given."""
 
-    def __init__(self, inbox: Inbox, sink: Sink, out: BinaryIO, run: LiveRun) -> None:
+    def __init__(self, inbox: Inbox, sink: Sink, out: BinaryIO, run: Stepper) -> None:
         self._inbox = inbox
         self._sink = sink
         self._out = out

@@ -5,8 +5,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
-from engine.live import LiveRun, begin
-from engine.opening import open_models
+from engine.faults.running import opened
 from engine.process.inbox import Inbox
 from engine.process.server import Begin, Server
 from engine.process.share import Share
@@ -36,11 +35,6 @@ def serve(
         out = stdout if share is None else Tee(stdout, stack.enter_context(Share(share)))
         server = Server(Inbox(commands, answers), cast(BinaryIO, out), begins or opened, request, wait=wait)
         return server.serve()
-
-
-def opened(request: LiveRequest) -> LiveRun:
-    """A run of the models that a request names."""
-    return begin(open_models(request.model, plain_width=request.options.plain_width, threads=request.threads), request)
 
 
 class Tee(io.RawIOBase):

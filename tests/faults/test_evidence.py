@@ -49,7 +49,7 @@ def test_a_character_in_halves_is_told_with_its_bytes(tmp_path: Path) -> None:
 def test_a_torn_file_holds_the_rounds_before_the_tear(tmp_path: Path) -> None:
     path = recorded("torn-trace", tmp_path)
     with Trace(path) as trace:
-        assert len(trace) == 10
+        assert len(trace) == 6
         assert trace.torn is not None
     shown = evidence(named("torn-trace"), tmp_path)
     assert shown is not None
