@@ -174,6 +174,7 @@ def main() -> None:
     parser.add_argument("--muon-lr", type=float, default=0.02)
     parser.add_argument("--adam-lr", type=float, default=2e-3)
     parser.add_argument("--seed", type=int, default=13)
+    parser.add_argument("--resume", action="store_true", help="go on from DRAFTER.pt, with rates that start anew")
     args = parser.parse_args()
     torch.manual_seed(args.seed)
     shape = Shape()
@@ -183,7 +184,10 @@ def main() -> None:
     text = read_text(base, args.out / "text.npy")
     print("text", tuple(text.tokens.shape), flush=True)
     kind = KINDS[args.drafter]
-    report = train(base, kind.net(shape), kind.loss, text, kind.anchors, args)
+    net = kind.net(shape)
+    if args.resume:
+        net.load_state_dict(torch.load(args.out / f"{args.drafter}.pt"))
+    report = train(base, net, kind.loss, text, kind.anchors, args)
     (args.out / f"{args.drafter}.json").write_text(json.dumps(report, indent=1))
 
 
