@@ -2,6 +2,7 @@
 
 from collections.abc import Set
 
+import msgspec
 import numpy as np
 
 from engine.accept import Decision, decide
@@ -97,7 +98,7 @@ FAULTS = (
         sentence="The drafter picks its most likely token and is judged as if it had drawn it.",
         rules=("A15",),
         beside=Beside.DISTRIBUTION,
-        shown=DRAWN,
+        shown=msgspec.structs.replace(DRAWN, candidates=1),
         samplers=REJECTION,
         decides=Rules(sampler=ArgmaxWithSoftQ),
     ),

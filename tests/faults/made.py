@@ -1,11 +1,13 @@
 """Runs with and without a fault, on the toys: they need no weights."""
 
+import functools
+
 import msgspec
 
 from engine.faults.fault import Fault
 from engine.faults.running import begin_faulty
 from engine.live import Stepper, begin
-from engine.opening import TOY, TOY_HYBRID, open_models
+from engine.opening import TOY, TOY_HYBRID, Models, open_models
 from engine.records import AnyRecord, Round
 from engine.request import LiveRequest
 
@@ -22,12 +24,25 @@ def on_toy(request: LiveRequest) -> LiveRequest:
 
 def right(request: LiveRequest) -> Stepper:
     """The run without a fault."""
-    return begin(open_models(request.model), request)
+    return begin(empty(request.model), request)
 
 
 def faulty(fault: Fault, request: LiveRequest) -> Stepper:
     """The run with one."""
-    return begin_faulty(fault, open_models(request.model), request)
+    return begin_faulty(fault, empty(request.model), request)
+
+
+def empty(model: str) -> Models:
+    """Models that are opened once, and empty; a run that uses them still is over."""
+    models = opened(model)
+    models.base.rollback(0)
+    return models
+
+
+@functools.cache
+def opened(model: str) -> Models:
+    """Models by their name."""
+    return open_models(model)
 
 
 def records_of(run: Stepper) -> list[AnyRecord]:

@@ -8,9 +8,8 @@ from engine.errors import TraceError
 from engine.faults.evidence import by_acceptance, evidence, twin_path
 from engine.faults.gallery import named
 from engine.faults.recording import begin_twin, record
-from engine.opening import open_models
 from engine.trace.reader import Trace
-from tests.faults.made import faulty, on_toy, right
+from tests.faults.made import empty, faulty, on_toy, right
 
 
 def recorded(name: str, folder: Path) -> Path:
@@ -21,7 +20,7 @@ def recorded(name: str, folder: Path) -> Path:
     record(faulty(fault, request), path, fault)
     twin = twin_path(fault, folder)
     if twin is not None:
-        record(begin_twin(fault, open_models(request.model), request), twin)
+        record(begin_twin(fault, empty(request.model), request), twin)
     return path
 
 
