@@ -7,6 +7,7 @@ from collections import deque
 from enum import IntFlag
 from typing import NamedTuple
 
+from engine.errors import TraceError
 from engine.records import Event, Round, RoundSource
 from engine.stats import Stats
 from tui.blocks import Blocks, union
@@ -42,7 +43,8 @@ class Series:
     """Per-round arrays of a source. ``take_in`` reads the next rounds, as many as it is allowed to.
 
     ``tokens`` and ``clock`` (milliseconds) hold running sums, one entry more than there are rounds. ``flip`` is the
-    first round after which drafting was off, ``top`` the most tokens that any round emitted.
+    first round after which drafting was off, ``top`` the most tokens that any round emitted, ``damage`` says why the
+    next round cannot be read.
     """
 
     def __init__(self, source: RoundSource) -> None:
@@ -57,6 +59,7 @@ class Series:
         self.drafted_ms, self.plain_ms = Medians(), Medians()
         self.top = 1
         self.flip: int | None = None
+        self.damage: str | None = None
         self.last_drafted = 0
         self._events = bytearray()
         self._said = 0
@@ -71,17 +74,20 @@ class Series:
 
     @property
     def complete(self) -> bool:
-        """Whether every round that the source holds was taken in."""
-        return len(self) == len(self._source)
+        """Whether every round that the source holds was taken in, as far as it can be read."""
+        return self.damage is not None or len(self) == len(self._source)
 
     def take_in(self, limit: int) -> int:
         """Read up to ``limit`` more rounds, and what was said so far; how many rounds were read."""
         start = len(self)
         stop = min(len(self._source), start + limit)
-        for i in range(start, stop):
-            self._add(self._source.round(i))
-        self._take_in_events()
-        return stop - start
+        try:
+            for i in range(start, stop):
+                self._add(self._source.round(i))
+            self._take_in_events()
+        except TraceError as error:
+            self.damage = str(error)
+        return len(self) - start
 
     def mean(self, index: int) -> float | None:
         """The rolling mean of tokens a round after a round; ``None`` for a round that is not in the window."""

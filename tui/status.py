@@ -28,9 +28,10 @@ def header(session: Session, marks: Marks, width: int) -> Line:
     return (Span(" "), *spread(tuple(parts), (*place, Span(" ")), width - 1, marks))
 
 
-def why(session: Session, busy: str, marks: Marks, width: int) -> Line:
-    """Why the screen stands still, or what it is doing."""
+def why(session: Session, busy: str, marks: Marks, width: int, story: str = "") -> Line:
+    """Why the screen stands still, or what it is doing; ``story`` where there is nothing more to say."""
     state, detail = _state(session, busy)
+    detail = detail or (story if state == "paused" else "")
     spans = [Span(f" {state}", Role.FAULT if state == "fault" else Role.STRONG)]
     if detail:
         spans.append(Span(f"  {safe(detail, marks)}", Role.TEXT))
@@ -52,7 +53,7 @@ def _run(source: RoundSource, marks: Marks) -> list[str]:
     parts = [f"{header_.base.name} + {drafter}"]
     device = header_.device.get("provider")
     form = f"{options.get('form', '')} k={options.get('k', '?')}".strip()
-    parts.append("live" if source.live or header_.run.get("live") else "replay")
+    parts.append("live" if source.live else "replay")
     parts.append(f"{device} {marks.dot} {form}" if device else form)
     return [safe(part, marks) for part in parts]
 
@@ -64,7 +65,9 @@ def _place(session: Session, marks: Marks) -> tuple[Span, ...]:
     spans = [Span("round ", Role.DIM), Span(str(index), Role.STRONG), Span(f"/{session.last}", Role.DIM)]
     if session.moment.phase is not Phase.COMMIT and session.current is not None:
         spans.append(Span(f" {phase_name(session.moment.phase, session.current)}", Role.STRONG))
-    if settled < len(series):
+    if settled >= len(series) and series.damage is not None:
+        spans.append(Span(f" {marks.dot} not readable", Role.WARNING))
+    elif settled < len(series):
         spans += [Span(f" {marks.dot} token ", Role.DIM), Span(str(series.tokens[settled + 1]))]
         if series.clock[-1]:
             spans += [Span(f" {marks.dot} ", Role.DIM), Span(seconds(series.clock[settled + 1] / 1000))]
@@ -95,7 +98,9 @@ def _end(source: RoundSource) -> tuple[str, str]:
 
 
 def _pause(session: Session) -> str:
-    moment = session.moment
+    moment, damage = session.moment, session.series.damage
+    if damage is not None and moment.index + 1 >= len(session.series):
+        return damage
     if moment.index < 0:
         return "at the start: n makes a round, s steps into it, space runs, ? explains"
     if moment.phase is not Phase.COMMIT:

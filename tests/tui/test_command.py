@@ -151,10 +151,10 @@ def test_the_program_steps_saves_and_quits_in_a_real_terminal(terminal: Terminal
     terminal.press("q")
     terminal.until("status 0")
 
-    recorded = open_trace(record)
-    assert len(recorded) == 3
-    assert recorded.end is not None
-    assert recorded.end.reason == "aborted"
+    with open_trace(record) as recorded:
+        assert len(recorded) == 3
+        assert recorded.end is not None
+        assert recorded.end.reason == "aborted"
 
 
 def test_with_no_color_the_terminal_is_sent_no_colours(terminal: Terminal, trace: Path) -> None:

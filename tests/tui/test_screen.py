@@ -10,7 +10,7 @@ from rich.cells import cell_len
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from engine.errors import EngineFault, Refused, SpecstepError
+from engine.errors import EngineFault, Refused, SpecstepError, TraceError
 from engine.records import Round, RoundSource
 from engine.trace.reader import open_trace
 from tests.tui.runs import Listed, drafted, finished, live, sunk
@@ -78,6 +78,12 @@ async def running(
         yield screen
 
 
+@pytest.fixture(autouse=True)
+def digits_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine a second may pass between two keys."""
+    monkeypatch.setattr(MainScreen, "DIGIT_WAITS", 600.0)
+
+
 async def test_a_live_run_opens_before_its_first_round_and_says_what_to_press() -> None:
     async with running(live()) as screen:
         assert screen.session.moment == START
@@ -121,6 +127,18 @@ async def test_a_digit_alone_shows_a_pane_and_a_count_leaves_it_as_it_was() -> N
         await screen.press("2", "n")
         assert "median ms" in screen.text
         assert screen.session.moment == Moment(3)
+
+
+async def test_a_digit_that_waited_too_long_is_no_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(MainScreen, "DIGIT_WAITS", 0.01)
+    async with running(finished(live()), (80, 24)) as screen:
+        await screen.press("4")
+        while screen.session.count:
+            await asyncio.sleep(0.01)
+        await screen.press("n")
+
+        assert screen.session.moment == Moment(1)
+        assert "median ms" in screen.text
 
 
 async def test_s_goes_into_a_round_phase_by_phase_and_shift_s_back() -> None:
@@ -245,6 +263,8 @@ async def test_help_opens_over_the_screen_and_any_way_out_closes_it() -> None:
         assert not isinstance(screen.app.screen, HelpScreen)
         await screen.press("question_mark")
         assert "What you are looking at" in screen.text
+        await screen.press("end")
+        assert "Quit." in screen.text
         await screen.press("n")
         assert screen.session.moment == Moment(0)
 
@@ -278,11 +298,11 @@ async def test_shift_w_saves_a_live_run_as_a_trace_that_replays(tmp_path: Path) 
         await screen.press("enter")
         assert "is there already" in screen.text
 
-    trace = open_trace(tmp_path / "run.msgpack")
-    assert [trace.round(i) for i in range(len(trace))] == [source.round(i) for i in range(5)]
-    assert trace.end is not None
-    assert trace.end.reason == "aborted"
-    assert trace.piece(source.round(0).t1 or 0) == source.piece(source.round(0).t1 or 0)
+    with open_trace(tmp_path / "run.msgpack") as trace:
+        assert [trace.round(i) for i in range(len(trace))] == [source.round(i) for i in range(5)]
+        assert trace.end is not None
+        assert trace.end.reason == "aborted"
+        assert trace.piece(source.round(0).t1 or 0) == source.piece(source.round(0).t1 or 0)
 
 
 async def test_a_fault_of_the_engine_is_said_and_the_rounds_before_it_stay() -> None:
@@ -349,6 +369,24 @@ async def test_80_by_24_shows_a_round_of_seven_drafts_whole() -> None:
         assert "next round's token" in screen.text
         assert "verify 3.00" in screen.text
         assert "5 Rounds" in screen.text
+
+
+async def test_a_round_that_cannot_be_read_is_said_and_the_others_stay() -> None:
+    class Damaged(Listed):
+        def round(self, index: int) -> Round:
+            if index == 3:
+                raise TraceError("run.msgpack: byte 812 is not a record", 812)
+            return super().round(index)
+
+    async with running(Damaged([drafted(i, 1) for i in range(6)])) as screen:
+        await screen.press("2", "n")
+        assert screen.session.moment == Moment(2)
+        assert "byte 812 is not a record" in screen.lines[-2]
+
+        await screen.press("n")
+        assert screen.text.count("byte 812 is not a record") > 1
+        await screen.press("s", "p", "p")
+        assert screen.session.moment.index < 3
 
 
 async def test_a_long_trace_is_usable_before_all_of_it_is_read() -> None:

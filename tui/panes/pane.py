@@ -10,9 +10,11 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from tui.lines import Line, Span, fit, width_of
+from engine.errors import TraceError
+from tui.lines import Line, Span, fit, width_of, wrap
 from tui.marks import Marks, Role
 from tui.session import Session
+from tui.text import safe
 
 Painter = Callable[[Session, Marks, int, int], list[Line]]
 
@@ -99,13 +101,19 @@ class Pane(Widget):
         if view.session is None:
             body = [(Span(view.waiting, Role.DIM),)]
         else:
-            body = self._painter(view.session, view.marks, room, height - 1)
+            body = self._body(view.session, view.marks, room, height - 1)
         window, above, below = self._window(body, height - 1)
         lines = [self._top(width, above, below, view.marks)]
         lines += [(Span(" "), *fit(line, room, view.marks)) for line in window]
         base = self.rich_style
         over = on(base, view.styles)
         return [strip(line, width, over, base) for line in lines]
+
+    def _body(self, session: Session, marks: Marks, width: int, height: int) -> list[Line]:
+        try:
+            return self._painter(session, marks, width, height)
+        except TraceError as error:
+            return wrap(f"{marks.finding} {safe(str(error), marks)}", width, Role.WARNING)
 
     def _window(self, body: list[Line], height: int) -> tuple[list[Line], int, int]:
         spare = max(0, len(body) - height)

@@ -23,7 +23,7 @@ def paint(session: Session, marks: Marks, width: int, height: int) -> list[Line]
 
 def legend(marks: Marks) -> str:
     """What the columns and signs mean, for the pane's frame."""
-    signs = f"{marks.rejected} none accepted  {marks.flip} flip  {marks.plain} plain"
+    signs = f"{marks.rejected} none accepted  {marks.tie} near-tie  {marks.flip} flip  {marks.plain} plain"
     return f"{signs}  {marks.finding} message"
 
 

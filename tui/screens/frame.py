@@ -5,11 +5,13 @@ from textual.app import ComposeResult
 from textual.containers import Container
 from textual.screen import Screen
 
+from engine.errors import TraceError
 from tui import keys, layout, status
 from tui.lines import Line, Span
 from tui.marks import Marks, Role
 from tui.panes.pane import Bar, Pane, View
 from tui.session import Session
+from tui.story import story
 from tui.themes import styles
 
 
@@ -43,6 +45,11 @@ class Frame(Screen[None]):
         """How the roles are drawn in the current theme."""
         return styles(self.app.theme_variables)
 
+    @property
+    def alone(self) -> bool:
+        """Whether only the active pane is shown, beside the timeline."""
+        return self.zoomed or self.has_class("-one")
+
     def pane(self, number: int) -> Pane:
         """The pane of a number, 1 to 5."""
         return self.query_one(f"#{layout.NAMES[number - 1].lower()}", Pane)
@@ -57,7 +64,7 @@ class Frame(Screen[None]):
         by_role = self.styles_by_role
         view = View(session, self.marks, by_role, self._waiting)
         self.set_class(self.zoomed, "-zoomed")
-        alone = self.zoomed or self.has_class("-one")
+        alone = self.alone
         for number in range(1, len(layout.NAMES) + 1):
             pane = self.pane(number)
             shown = number == self.active
@@ -86,7 +93,19 @@ class Frame(Screen[None]):
     def _status(self, session: Session | None, busy: str, width: int) -> Line:
         if session is None:
             return (Span(f" {self._waiting}", Role.STRONG),)
-        return status.pending(session, self.marks, width) or status.why(session, busy, self.marks, width)
+        return status.pending(session, self.marks, width) or status.why(
+            session, busy, self.marks, width, self._story(session)
+        )
+
+    def _story(self, session: Session) -> str:
+        """What the Round pane would tell, while it is hidden."""
+        try:
+            round_ = session.current
+        except TraceError:
+            return ""
+        if round_ is None or not self.alone or self.active == layout.ROUND:
+            return ""
+        return story(session.source, round_, session.moment.phase, self.marks)
 
 
 def _footer(width: int, playing: bool) -> Line:

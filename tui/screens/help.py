@@ -28,7 +28,8 @@ _ABOUT = (
 
 def lines(marks: Marks, width: int) -> list[Line]:
     """The whole help for a width."""
-    result: list[Line] = [(Span("What you are looking at", Role.STRONG),)]
+    close = Span("   esc closes this, up and down scroll it", Role.DIM)
+    result: list[Line] = [(Span("What you are looking at", Role.STRONG), close)]
     for paragraph in _ABOUT:
         result += [*wrap(paragraph, width), ()]
     result.append((Span("Signs", Role.STRONG),))

@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.timer import Timer
 
-from engine.errors import SpecstepError
+from engine.errors import SpecstepError, TraceError
 from engine.records import Round, RoundSource
 from tui import goto, keys, layout, themes
 from tui.live import LiveSource, save
@@ -25,8 +25,6 @@ from tui.session import Session
 
 Opener = Callable[[], RoundSource]
 
-_DIGIT_WAITS = 1.0
-"""Seconds that a single digit, which also shows a pane, is still a count."""
 _READ_FOR = 0.008
 """Seconds of reading at a time while a long trace is taken in."""
 _READ_STEP = 64
@@ -38,6 +36,9 @@ class MainScreen(Frame):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(bound.keys, bound.action, bound.label, show=False, id=bound.id) for bound in keys.bound()
     ]
+
+    DIGIT_WAITS = 1.0
+    """Seconds that a single digit, which also shows a pane, is still a count."""
 
     class Opened(Message):
         """The source is there."""
@@ -184,7 +185,7 @@ class MainScreen(Frame):
         self._stop_digit()
         if first and 1 <= int(digit) <= len(layout.NAMES):
             self._active_before, self.active = self.active, int(digit)
-            self._digit = self.set_timer(_DIGIT_WAITS, self._digit_was_a_pane)
+            self._digit = self.set_timer(self.DIGIT_WAITS, self._digit_was_a_pane)
         elif not first and self._active_before is not None:
             self.active, self._active_before = self._active_before, None
         self._after()
@@ -245,9 +246,15 @@ class MainScreen(Frame):
     # Behind the keys.
 
     def _move(self, change: Callable[[Session, int], object]) -> None:
-        if self._session is not None:
-            change(self._session, self._count(self._session) or 1)
-            self._after()
+        session = self._session
+        if session is None:
+            return
+        before = session.moment
+        try:
+            change(session, self._count(session) or 1)
+        except TraceError as error:
+            session.moment, session.note = before, str(error)
+        self._after()
 
     def _count(self, session: Session) -> int | None:
         """The count for this key. A pane that its first digit showed is left again."""
