@@ -16,6 +16,7 @@ from engine.commands.probe import probe
 from engine.commands.record import record
 from engine.commands.show import show
 from engine.commands.stats import stats
+from engine.commands.watch import watch
 
 app = typer.Typer(
     name="specstep",
@@ -38,6 +39,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "info": info,
     "faults": faults,
     "engine": engine,
+    "watch": watch,
 }
 for name, command in COMMANDS.items():
     app.command(name)(command)

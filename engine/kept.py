@@ -2,6 +2,7 @@
 
 import os
 import tempfile
+import weakref
 from array import array
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -25,6 +26,7 @@ class Tape:
         self._rest = bytearray()
         try:
             self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 (it ends with this object)
+            weakref.finalize(self, self._file.close)
         except OSError:
             self._full = True
 

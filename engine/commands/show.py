@@ -30,7 +30,7 @@ def show(trace: TracePath, index: Index, as_json: flag.Json = False) -> None:
 
 def described(round_: Round, piece: Callable[[int], bytes | None]) -> str:
     """The round as lines of text; whatever the tokens hold, no control character is among them."""
-    return "\n".join([_headline(round_), *_tokens(round_, piece), *_footer(round_)])
+    return "\n".join([headline(round_), *_tokens(round_, piece), *_footer(round_)])
 
 
 def visible(piece: bytes | None) -> str:
@@ -42,7 +42,8 @@ def visible(piece: bytes | None) -> str:
     return f"'{shown}'"
 
 
-def _headline(round_: Round) -> str:
+def headline(round_: Round) -> str:
+    """The round in one line."""
     parts = [f"round {round_.index}", round_.form if round_.reason is None else f"{round_.form} ({round_.reason})"]
     if round_.pos is not None:
         parts.append(f"positions {round_.pos} to {round_.consumed}")

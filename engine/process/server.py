@@ -82,7 +82,8 @@ class Server:
                 command = self._awaited()
                 if command is None:
                     return None
-                self._opened_by, self._request = command.id, changed(self._request, command.run)
+                self._opened_by = command.id
+                self._request = changed(self._request, command.run)
             _tell(self._sink, Event(code="opening", message=f"loading {Path(self._request.model).name}"))
             named = {"id": secrets.token_hex(8), "branch": "main", **self._request.run}
             return self._begin(msgspec.structs.replace(self._request, run=named))
