@@ -1,4 +1,4 @@
-"""The drafters' training text: what the base itself writes after prompts from the code it was trained on."""
+"""The drafters' training text: what the base itself writes after prompts from code, and code as it stands."""
 
 import argparse
 from pathlib import Path
@@ -62,6 +62,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True, help="holds base.pt and tokenizer.json; text.npy is written")
     parser.add_argument("--sequences", type=int, default=1024)
+    parser.add_argument("--windows", type=int, default=1800, help="windows of the training code itself, added behind")
     parser.add_argument("--seed", type=int, default=11)
     args = parser.parse_args()
     model = Base(Shape())
@@ -78,7 +79,8 @@ def main() -> None:
         temperature = torch.tensor([0.0, 0.0, 0.5, 0.8])[torch.arange(batch) % 4]
         written.append(write(model, prompts, 512, temperature, generator).numpy().astype(np.uint16))
         print(len(written) * batch, "sequences", flush=True)
-        np.save(args.out / "text.npy", np.concatenate(written))
+    windows = prompts_from([data.train["code"]], [args.windows], 512, rng).numpy().astype(np.uint16)
+    np.save(args.out / "text.npy", np.concatenate([*written, windows]))
 
 
 if __name__ == "__main__":

@@ -36,7 +36,8 @@ def read_text(model: Base, path: Path) -> Text:
     tokens = torch.from_numpy(np.load(path).astype(np.int64))
     hidden, taps = [], []
     for part in tokens.split(16):
-        states, tapped = model.hidden_and_taps(part)
+        with torch.autocast("cpu", torch.bfloat16):
+            states, tapped = model.hidden_and_taps(part)
         hidden.append(states.bfloat16())
         taps.append(tapped.bfloat16())
     return Text(tokens, torch.cat(hidden), torch.cat(taps))
