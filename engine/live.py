@@ -15,13 +15,14 @@ from engine.base.base import Base, Floats
 from engine.drafters.drafter import Drafter
 from engine.errors import Refused
 from engine.loop import Rules, Run, prefill
-from engine.opening import Models, open_models
+from engine.opening import Models, OpenDrafter, open_models
 from engine.options import Options
 from engine.records import MINOR, VERSION, End, Event, Header, Prefill, Round
 from engine.replay import hold
 from engine.request import LiveRequest
 from engine.start import check_pair, check_prompt
 from engine.stats import MINIMUM_SAMPLES, Stats
+from engine.widths import plain_width_warning
 
 PLAIN_SAMPLES = 9
 PILOT_ROUNDS, PILOT_TOKENS = 12, 256
@@ -78,7 +79,7 @@ class LiveRun:
     """A ``Stepper`` over any base and drafter, both empty. The prompt is consumed when it is made.
 
     Right after the prefill it measures plain steps and takes them back, so that ``prefill.plain_ms`` and the break-even
-    are known from the first round on.
+    are known from the first round on. Where plain steps are padded, their rows are checked to be those of a batch.
 
     Args:
         piece: the bytes of a token.
@@ -105,7 +106,7 @@ class LiveRun:
         piece: Callable[[int], bytes | None] = lambda _: None,
         device: dict[str, Any] | None = None,
         run: dict[str, Any] | None = None,
-        open_drafter: Callable[[str], Drafter | None] | None = None,
+        open_drafter: OpenDrafter | None = None,
         rules: Rules = Rules(),  # noqa: B008 (a frozen value)
         auto_bar: bool = False,
         candidates: int = 0,
@@ -118,6 +119,7 @@ class LiveRun:
         logits = prefill(base, prompt)
         ms = (clock() - began) * 1000
         plain_ms = _plain_ms(base, int(prompt[-1]), plain_samples, clock)
+        self._before = _width_events(base, prompt, options)
         self._run = Run(base, drafter, len(prompt), logits, options, clock=clock, candidates=candidates, rules=rules)
         self.prefill = _prefill_record(logits, len(prompt), self._run.first, ms, plain_ms, candidates)
         self.piece = piece
@@ -142,7 +144,7 @@ class LiveRun:
 
     @property
     def events(self) -> tuple[Event, ...]:
-        return tuple(self._run.events)
+        return (*self._before, *self._run.events)
 
     @property
     def done(self) -> bool:
@@ -163,8 +165,9 @@ class LiveRun:
         drafter: str | None = None,
         run: Mapping[str, Any] | None = None,
     ) -> None:
-        chosen = self._run.drafter if drafter is None else self._other(drafter)
-        check_pair(self._run.base, chosen, self._run.start, options or self._run.options)
+        then = options or self._run.options
+        chosen = self._run.drafter if drafter is None else self._other(drafter, kept, then)
+        check_pair(self._run.base, chosen, self._run.start, then)
         if kept and kept[0].t1 != self._run.first:
             raise Refused(
                 f"these rounds are not of this run: they begin with token {kept[0].t1}, after the prompt comes "
@@ -192,10 +195,11 @@ class LiveRun:
         )
         return msgspec.structs.replace(end, stats=self._stats.as_map(self.prefill, end, tokens=run.emitted))
 
-    def _other(self, name: str) -> Drafter | None:
+    def _other(self, name: str, kept: Sequence[Round], options: Options) -> Drafter | None:
         if self._open_drafter is None:
             raise Refused(f"drafter {name}: this run has the drafter it was made with and opens no other")
-        return self._open_drafter(name)
+        emitted = (token for round_ in kept for token in round_.emitted or ())
+        return self._open_drafter(name, (*(self.header.prompt or ()), *emitted), options)
 
     def _pilot(self, options: Options) -> Options:
         run, pilot = self._run, Stats()
@@ -235,11 +239,13 @@ def begin(models: Models, request: LiveRequest, rules: Rules = Rules()) -> LiveR
     stops = {*request.options.stop_tokens, *map(models.stop_token, request.stop)}
     if not request.ignore_model_stops:
         stops.update(models.stop_tokens)
+    prompt = models.encode(request.prompt)
+    options = msgspec.structs.replace(request.options, stop_tokens=tuple(sorted(stops)))
     return LiveRun(
         models.base,
-        models.drafter(request.drafter),
-        models.encode(request.prompt),
-        msgspec.structs.replace(request.options, stop_tokens=tuple(sorted(stops))),
+        models.drafter(request.drafter, prompt, options),
+        prompt,
+        options,
         piece=models.piece,
         device=models.device,
         run=request.run,
@@ -262,6 +268,14 @@ def _plain_ms(base: Base, token: int, samples: int, clock: Clock) -> float | Non
         times.append((clock() - began) * 1000)
     base.rollback(held)
     return statistics.median(times[1:])
+
+
+def _width_events(base: Base, prompt: Sequence[int], options: Options) -> tuple[Event, ...]:
+    """A warning where a plain step is padded to be the exact twin of a verify row, and is not."""
+    if options.plain_width == 1:
+        return ()
+    message = plain_width_warning(base, prompt, options.k + 1)
+    return () if message is None else (Event(level="warning", code="plain-width", message=message),)
 
 
 def _prefill_record(

@@ -1,137 +1,171 @@
 """``specstep probe``: is speculation exact here, and does it pay?"""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from engine.commands import run_options as flag
-from engine.commands.exits import Exit
+from engine.commands.exits import Exit, complain
 from engine.commands.json_text import as_lines
-from engine.commands.prompts import read_prompt
+from engine.commands.probe_text import bits_text, report_text
+from engine.commands.prompts import NamedPrompt, held_out, read_prompt
 from engine.errors import Refused
 
 if TYPE_CHECKING:
-    from engine.probe import Report
+    from collections.abc import Sequence
 
-Ks = Annotated[str, typer.Option("--k", envvar="DFLASH2_K", help="Draft lengths to try, as in 3,5,7.")]
-Drafters = Annotated[str, typer.Option("--drafter", help="Drafters to try, as in mtp,dflash,lookup.")]
+    from engine.drafters.drafter import Drafter
+    from engine.opening import Models
+    from engine.options import Options
+    from engine.probe.bits import Bits
+    from engine.probe.compare import Candidate
+    from engine.probe.report import Report
+
+DOMAIN = "code"
+
+Ks = Annotated[
+    str | None,
+    typer.Option("--k", envvar="DFLASH2_K", help="Draft lengths to try, as in 3,5,7; by default 3, with --bits 7."),
+]
+Drafters = Annotated[
+    str,
+    typer.Option(
+        "--drafter", help="Drafters to try, as in mtp,lookup:n=3,draft-model:FOLDER; all: those of the model."
+    ),
+]
+Domain = Annotated[
+    str | None, typer.Option("--domain", help="Held-out prompts that come with it: code, docs, prose or story.")
+]
+Prompts = Annotated[int, typer.Option("--prompts", help="How many prompts of the domain.")]
+Repeat = Annotated[
+    int, typer.Option("--repeat", min=1, help="Timed decodes of each way and prompt; medians are shown.")
+]
+Sampler = Annotated[
+    str | None, typer.Option("--sampler", help="greedy or gumbel; by default greedy, or gumbel above temperature 0.")
+]
+Form = Annotated[str, typer.Option("--form", help="one-pass, two-pass or both.")]
+CompareBits = Annotated[
+    bool, typer.Option("--bits", help="Compare the rows of a verify with those of single steps instead, bit by bit.")
+]
 
 
 def probe(
     prompt: flag.Prompt = None,
     prompt_file: flag.PromptFile = None,
+    domain: Domain = None,
+    prompts: Prompts = 1,
     model: flag.Model = "bundled",
-    drafter: Drafters = "mtp,dflash,lookup",
-    k: Ks = "3",
+    drafter: Drafters = "all",
+    k: Ks = None,
+    form: Form = "both",
+    repeat: Repeat = 3,
+    bits: CompareBits = False,
     max_tokens: flag.MaxTokens = 128,
+    tau: flag.Tau = 0.0,
     fallback_below: flag.FallbackBelow = "0",
     fallback_window: flag.FallbackWindow = 3,
+    temperature: flag.Temperature = 0.0,
+    top_k: flag.TopK = 0,
+    top_p: flag.TopP = 1.0,
+    sampler: Sampler = None,
+    seed: flag.Seed = 0,
     plain_width: flag.PlainWidth = 1,
     stop: flag.Stop = None,
+    ignore_stops: flag.IgnoreStops = False,
     threads: flag.Threads = 1,
     as_json: flag.Json = False,
 ) -> None:
     """Decode plainly, with a hand-written speculative loop, and with run and run_from in both forms; compare them.
 
-    Exit 0 only if all gave the same tokens, else 1 and the first difference.
+    Exit 0 only if all gave the same tokens, else 1 and the first difference. With --bits, 1 if a choice flips.
     """
-    from engine.opening import open_models  # noqa: PLC0415 (numpy and onnxruntime: only for a run)
-    from engine.options import Options  # noqa: PLC0415
-    from engine.probe import probe as decode_in_every_way  # noqa: PLC0415
+    import msgspec  # noqa: PLC0415 (this and what follows: only for a run)
+
+    from engine.opening import open_models  # noqa: PLC0415
+    from engine.options import FORMS, Options  # noqa: PLC0415
+    from engine.probe.bits import probe_bits  # noqa: PLC0415
+    from engine.probe.compare import Prompt  # noqa: PLC0415
+    from engine.probe.compare import probe as decode_in_every_way  # noqa: PLC0415
 
     bar = flag.bar_of(fallback_below)
     if bar is None:
         raise Refused("probe holds its rounds against a number: give --fallback-below a number of tokens a round")
-    models = open_models(model, plain_width=plain_width, threads=threads)
-    drafters = []
-    for name in _split(drafter):
-        opened = models.drafter(name)
-        if opened is None:
-            raise Refused("probe compares drafters with plain decode: give --drafter a drafter")
-        drafters.append((name, opened))
+    if form not in (*FORMS, "both"):
+        raise Refused(f"--form is {form!r}: use one of {', '.join(FORMS)}, both")
+    ks = _numbers(k or ("7" if bits else "3"))
     options = Options(
+        k=ks[0],
         max_tokens=max_tokens,
+        tau=tau,
         fallback_below=bar,
         fallback_window=fallback_window,
+        temperature=temperature,
+        top_k=top_k,
+        top_p=top_p,
+        sampler=sampler or ("gumbel" if temperature > 0 else "greedy"),
+        seed=seed,
         plain_width=plain_width,
-        stop_tokens=tuple(sorted({*models.stop_tokens, *map(models.stop_token, stop or ())})),
     )
-    report = decode_in_every_way(
-        models.base, drafters, models.encode(read_prompt(prompt, prompt_file)), options, _numbers(k)
-    )
-    typer.echo(as_lines(report) if as_json else table(report))
-    if not report.exact:
+    texts = _prompts(prompt, prompt_file, domain, prompts)
+    models = open_models(model, plain_width=plain_width, threads=threads)
+    stops = {*(() if ignore_stops else models.stop_tokens), *map(models.stop_token, stop or ())}
+    options = msgspec.structs.replace(options, stop_tokens=tuple(sorted(stops)))
+    found: Bits | Report
+    if bits:
+        if len(ks) > 1:
+            raise Refused(f"--k is {k!r}: --bits compares at one k")
+        found = probe_bits(models.base, models.encode(texts[0].text), options)
+        shown = bits_text(found)
+    else:
+        found = decode_in_every_way(
+            models.base,
+            [_candidate(models, name, options) for name in _names(drafter, models)],
+            [Prompt(name, models.encode(text)) for name, text in texts],
+            options,
+            ks,
+            forms=FORMS if form == "both" else (form,),
+            repeat=repeat,
+        )
+        shown = report_text(found)
+        if found.warning is not None:
+            complain(found.warning)
+    typer.echo(as_lines(found) if as_json else shown)
+    if not found.exact:
         raise typer.Exit(Exit.NO)
 
 
-HEAD = (
-    "drafter",
-    "k",
-    "form",
-    "how",
-    "tokens/s",
-    "x plain",
-    "first ms",
-    "tokens/round",
-    "batches",
-    "fell back",
-    "exact",
-)
+def _prompts(text: str | None, path: Path | None, domain: str | None, count: int) -> list[NamedPrompt]:
+    if text is None and path is None:
+        return held_out(domain or DOMAIN, count)
+    if domain is not None or count != 1:
+        raise Refused("give a prompt, or a --domain with a number of --prompts, not both")
+    return [NamedPrompt(str(path or "prompt"), read_prompt(text, path))]
 
 
-def table(report: "Report") -> str:
-    """The report for a person: a line for each way, then the verdict."""
-    plain = report.plain
-    rows = [
-        HEAD,
-        ("none", "-", "-", "plain", f"{plain.tokens_per_second:.1f}", "1.00", f"{plain.ttft_ms:.2f}", *"----"),
-    ]
-    for way in report.ways:
-        times = way.tokens_per_second / plain.tokens_per_second if plain.tokens_per_second else 0.0
-        rows.append(
-            (
-                way.drafter,
-                str(way.k),
-                way.form,
-                way.how,
-                f"{way.tokens_per_second:.1f}",
-                f"{times:.2f}",
-                f"{way.ttft_ms:.2f}",
-                "-" if way.tokens_per_round is None else f"{way.tokens_per_round:.2f}",
-                str(way.batches),
-                "never" if way.fell_back_at is None else str(way.fell_back_at),
-                "no" if way.difference else "yes",
-            )
-        )
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-    head = f"{report.base}: {report.prompt_tokens} tokens of prompt, {len(plain.tokens)} decoded"
-    return "\n".join([head, *lines, *_verdict(report)])
-
-
-def _verdict(report: "Report") -> list[str]:
-    if report.exact:
-        return ["exact: every way gave the tokens of plain decode"]
-    lines = ["not exact:"]
-    for way in report.ways:
-        if (found := way.difference) is not None:
-            gap = "" if found.gap is None else f", where plain's top-1/top-2 gap is {found.gap:.3g}"
-            lines.append(
-                f"  {way.drafter} k={way.k} {way.form} {way.how}: token {found.position} is {found.got}, "
-                f"plain decode has {found.expected}{gap}"
-            )
-    return lines
-
-
-def _split(text: str) -> list[str]:
+def _names(text: str, models: "Models") -> tuple[str, ...]:
     """Names between commas; ``key=value`` behind a comma still belongs to the drafter before it."""
+    if text == "all":
+        return models.drafters
     names: list[str] = []
     for part in text.split(","):
         if names and "=" in part and ":" not in part:
             names[-1] += f",{part}"
         else:
             names.append(part.strip())
-    return names
+    return tuple(names)
+
+
+def _candidate(models: "Models", name: str, options: "Options") -> "Candidate":
+    from engine.probe.compare import Candidate  # noqa: PLC0415
+
+    def opened(prompt: "Sequence[int]") -> "Drafter":
+        made = models.drafter(name, prompt, options)
+        if made is None:
+            raise Refused("probe compares drafters with plain decode: give --drafter a drafter")
+        return made
+
+    return Candidate(name, opened)
 
 
 def _numbers(text: str) -> list[int]:

@@ -1,11 +1,22 @@
 """The prompt of a command that runs a model."""
 
+import json
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 from engine.errors import Refused
 
 DEFAULT = 'def mean(data):\n    """Return the sample arithmetic mean of data.\n'
+HELD_OUT = Path(__file__).parent.parent / "models" / "prompts.json"
+"""Prompts by domain, none of them from what the bundled models were trained on but for the domain "story"."""
+
+
+class NamedPrompt(NamedTuple):
+    """A prompt and where it is from."""
+
+    name: str
+    text: str
 
 
 def read_prompt(text: str | None, path: Path | None) -> str:
@@ -24,3 +35,17 @@ def read_prompt(text: str | None, path: Path | None) -> str:
         raise Refused(f"{path}: the prompt cannot be read: {(error.strerror or str(error)).lower()}") from error
     except UnicodeDecodeError as error:
         raise Refused(f"{path}: the prompt is not UTF-8 text (byte {error.start})") from error
+
+
+def held_out(domain: str, count: int) -> list[NamedPrompt]:
+    """The first ``count`` prompts of a domain that come with the project.
+
+    Raises:
+        Refused: there is no such domain, or it has not so many.
+    """
+    domains = json.loads(HELD_OUT.read_text(encoding="utf-8"))
+    if domain not in domains:
+        raise Refused(f"--domain is {domain!r}: use one of {', '.join(domains)}")
+    if not 1 <= count <= len(domains[domain]):
+        raise Refused(f"--prompts is {count}: {domain} has 1 to {len(domains[domain])}")
+    return [NamedPrompt(entry["source"], entry["text"]) for entry in domains[domain][:count]]

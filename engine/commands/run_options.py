@@ -11,7 +11,12 @@ Prompt = Annotated[str | None, typer.Option("--prompt", help="The text to contin
 PromptFile = Annotated[Path | None, typer.Option("--prompt-file", help="A UTF-8 file with it, or - for stdin.")]
 Model = Annotated[str, typer.Option("--model", help="bundled, toy, or a folder of models.")]
 Drafter = Annotated[
-    str, typer.Option("--drafter", help="mtp, dflash, lookup[:n=3,match=latest] or none; NAME[:key=value,...].")
+    str,
+    typer.Option(
+        "--drafter",
+        help="mtp, dflash, dflash2, lookup[:n=3,min=2,match=latest], draft-model:FOLDER, "
+        "synthetic[:rates=0.9-0.8,seed=0] or none.",
+    ),
 ]
 K = Annotated[int, typer.Option("--k", envvar="DFLASH2_K", help="How many tokens a round may draft.")]
 Form = Annotated[str, typer.Option("--form", help="one-pass or two-pass.")]

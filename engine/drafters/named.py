@@ -1,9 +1,14 @@
 """Drafters as they are named on a command line: ``NAME`` or ``NAME:key=value,key=value``."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from engine.drafters.lookup import LookupDrafter
+from engine.drafters.synthetic import SyntheticDrafter
 from engine.errors import Refused
+
+WHOLE = {"draft-model": "model"}
+"""Drafters with one argument, which stands without its key, and may hold commas and equals signs."""
 
 
 class Named(NamedTuple):
@@ -31,7 +36,7 @@ class Named(NamedTuple):
 
 
 def parse(spec: str) -> Named:
-    """Read ``lookup:n=3,match=latest``.
+    """Read ``lookup:n=3,match=latest``, or ``draft-model:FOLDER``.
 
     Raises:
         Refused: there is no name, or an argument is not ``key=value``.
@@ -39,6 +44,8 @@ def parse(spec: str) -> Named:
     name, _, rest = spec.partition(":")
     if not name:
         raise Refused(f"drafter {spec!r}: give a name, as in mtp or lookup:n=3,match=latest")
+    if name in WHOLE:
+        return Named(name, {WHOLE[name]: rest} if rest else {})
     arguments: dict[str, str] = {}
     for part in rest.split(",") if rest else ():
         key, equals, value = part.partition("=")
@@ -57,3 +64,14 @@ def lookup(named: Named) -> LookupDrafter:
         shortest=named.number("min", min(2, longest)),
         match=named.arguments.get("match", "latest"),
     )
+
+
+def synthetic(named: Named, text: Sequence[int], vocab_size: int) -> SyntheticDrafter:
+    """A drafter that knows ``text``, with ``rates`` of acceptance by place, as in rates=0.9-0.8-0.5, and a ``seed``."""
+    named.only("rates", "seed")
+    given = named.arguments.get("rates", "0.9-0.8-0.7")
+    try:
+        rates = [float(rate) for rate in given.split("-")]
+    except ValueError as error:
+        raise Refused(f"drafter synthetic: rates is {given!r}, expected numbers as in rates=0.9-0.8-0.5") from error
+    return SyntheticDrafter(text, rates, vocab_size, seed=named.number("seed", 0))

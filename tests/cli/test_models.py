@@ -58,10 +58,38 @@ def test_the_plain_text_is_the_same_whatever_drafts(tiny: Path, tmp_path: Path) 
 
 
 def test_the_probe_finds_it_exact_at_the_same_width(tiny: Path) -> None:
-    probed = specstep("probe", "--model", tiny, "--plain-width", "2", "--k", "3", *RUN, "--json")
-    assert probed.code == 0, probed.err
-    assert {way["drafter"] for way in probed.json["ways"]} == {"mtp", "dflash", "lookup"}
+    probed = specstep("probe", "--model", tiny, "--plain-width", "2", "--repeat", "1", *RUN, "--json")
+    assert (probed.code, probed.err) == (0, "")
+    assert {way["drafter"] for way in probed.json["ways"]} == {"mtp", "dflash", "dflash2", "lookup"}
     assert probed.json["exact"] is True
+
+
+def test_a_padded_plain_step_gives_the_bits_of_a_verify_row(tiny: Path) -> None:
+    probed = specstep("probe", "--model", tiny, "--bits", "--plain-width", "2", *RUN, "--json")
+    assert (probed.code, probed.err) == (0, "")
+    assert (probed.json["compared"]["rows"], probed.json["compared"]["identical"]) == (72, 72)
+    assert probed.json["repeatable"] is True
+
+
+@pytest.mark.parametrize("drafter", ["synthetic:rates=1", "draft-model"])
+def test_a_drafter_that_is_always_right_lands_every_draft(tiny: Path, tmp_path: Path, drafter: str) -> None:
+    name = f"draft-model:{tiny}" if drafter == "draft-model" else drafter
+    path = tmp_path / "run.msgpack"
+    made = specstep("record", "--model", tiny, "--drafter", name, "--plain-width", "2", *RUN, "-o", path)
+    assert (made.code, made.err) == (0, "")
+    with open_trace(path) as trace:
+        assert trace.header.drafter is not None
+        assert trace.header.drafter.kind == drafter.partition(":")[0]
+        made_rounds = [trace.round(i) for i in range(len(trace))]
+    drafted = [round_ for round_ in made_rounds if round_.drafts]
+    assert len(drafted) >= 5
+    assert all(round_.take == len(round_.drafts or ()) for round_ in drafted)
+
+
+def test_a_draft_model_that_reads_other_tokens_is_refused(tiny: Path, tmp_path: Path) -> None:
+    made = specstep("record", "--model", tiny, "--drafter", "draft-model:toy", *RUN, "-o", tmp_path / "run.msgpack")
+    assert made.code == 2
+    assert "toy has another tokenizer than the base: token 0 is b'\\x00' there and" in made.err
 
 
 def test_more_tokens_than_the_context_holds_are_refused(tiny: Path, tmp_path: Path) -> None:

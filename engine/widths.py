@@ -1,0 +1,97 @@
+"""Whether a row depends on the width of the pass that makes it: one batch against single steps, bit by bit."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+
+from engine.accept import finite_rows, top_gaps
+from engine.base.base import Base, Floats
+from engine.errors import EngineFault
+
+
+class Pair(NamedTuple):
+    """The rows ``[n, vocab]`` of the same n tokens, from one batch and from a step each."""
+
+    batch: Floats
+    steps: Floats
+
+
+class Comparison(msgspec.Struct, frozen=True):
+    """How far rows of two origins agree.
+
+    ``identical`` of ``rows`` are the same bit by bit, ``difference`` is the largest of any logit, ``flips`` are rows
+    whose most likely token changed, ``gap`` is the smallest distance between the best two logits of a row: a difference
+    that reaches it can flip that row.
+    """
+
+    rows: int
+    identical: int
+    difference: float
+    flips: int
+    gap: float
+
+
+def run_both_ways(base: Base, tokens: Sequence[int]) -> Pair:
+    """Run ``tokens`` behind what the base holds in one batch, take them back, run them one by one, take them back.
+
+    Raises:
+        EngineFault: the base broke, they do not fit it, or a row is not finite.
+    """
+    held = base.consumed
+    batch = base.verify(tokens).logits.copy()
+    base.rollback(held)
+    steps = np.stack([base.step(token).logits[-1].copy() for token in tokens])
+    base.rollback(held)
+    for rows in (batch, steps):
+        if not finite_rows(rows).all():
+            raise EngineFault(f"{base.info.name}: a row behind position {held} is not finite: look at its weights")
+    return Pair(batch, steps)
+
+
+def compare(pair: Pair) -> Comparison:
+    """Compare row by row."""
+    batch, steps = pair
+    same = (batch == steps).all(axis=1)
+    # Equal masks of minus infinity are no difference, but their difference is NaN.
+    apart = np.abs(np.subtract(batch, steps, out=np.zeros_like(batch), where=batch != steps))
+    return Comparison(
+        rows=len(steps),
+        identical=int(same.sum()),
+        difference=float(apart.max()),
+        flips=int((batch.argmax(axis=1) != steps.argmax(axis=1)).sum()),
+        gap=float(min(top_gaps(batch).min(), top_gaps(steps).min())),
+    )
+
+
+def pooled(comparisons: Sequence[Comparison]) -> Comparison:
+    """Several as one."""
+    return Comparison(
+        rows=sum(each.rows for each in comparisons),
+        identical=sum(each.identical for each in comparisons),
+        difference=max(each.difference for each in comparisons),
+        flips=sum(each.flips for each in comparisons),
+        gap=min(each.gap for each in comparisons),
+    )
+
+
+def plain_width_warning(base: Base, prompt: Sequence[int], batch: int) -> str | None:
+    """What to say where a padded plain step is not the twin of a row in a ``batch``, as it is meant to be.
+
+    The base holds ``prompt``; tokens of it are run behind it again, as many as fit, and taken back.
+
+    Raises:
+        EngineFault: the base broke, or a row is not finite.
+    """
+    room = batch if base.context_length is None else min(batch, base.context_length - base.consumed)
+    if room < 2:
+        return None
+    found = compare(run_both_ways(base, [prompt[i % len(prompt)] for i in range(room)]))
+    if found.identical == found.rows:
+        return None
+    return (
+        f"a padded plain step is not the exact twin of a row of a batch of {found.rows} on this machine: "
+        f"{found.rows - found.identical} of {found.rows} rows differ, by up to {found.difference:.2g}, and "
+        f"{found.flips} choose another token, so that plain and speculative text may part at a near tie"
+    )
