@@ -112,7 +112,8 @@ def row_facts(draft: Draft, logits: Floats, targets: Sequence[int], sampler: Any
     rows = np.arange(len(logits))
     finite = finite_rows(logits)
     if finite.all() and isinstance(sampler, Greedy):
-        scaled = np.exp(logits - logits.max(axis=1, keepdims=True))
+        scaled = logits - logits.max(axis=1, keepdims=True)
+        np.exp(scaled, out=scaled)
         total = scaled.sum(axis=1)
         target_p = scaled[rows, list(targets)] / total
         accept_p = scaled[rows[:-1], list(draft.tokens)] / total[:-1]
@@ -140,20 +141,30 @@ def finite_rows(logits: Floats) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
 
 def top_gaps(logits: Floats) -> Floats:
     """The best logit minus the second best of each finite row; infinity where all but one are masked."""
-    if logits.shape[1] == 1:
-        return np.full(len(logits), np.inf, np.float32)
-    top_two = -np.partition(-logits, 1, axis=1)[:, :2]
-    return np.asarray(top_two[:, 0] - top_two[:, 1])
+    rows, best = np.arange(len(logits)), logits.argmax(axis=1)
+    rest = logits.copy()
+    rest[rows, best] = -np.inf
+    return np.asarray(logits[rows, best] - rest.max(axis=1))
 
 
 def candidates_of(logits: Floats | None, count: int) -> Candidates | None:
     """The best ``count`` (token, logit) pairs of each row, best first, ties by id; ``None`` where nothing is asked."""
     if logits is None or not count:
         return None
-    return tuple(tuple((token, float(row[token])) for token in _best(row, count)) for row in logits)
+    rows, rest = np.arange(len(logits)), logits.copy()
+    best = np.empty((len(logits), min(count, logits.shape[1])), np.intp)
+    # A few maxima of all rows are found sooner than a partition of each.
+    for place in range(best.shape[1]):
+        best[:, place] = rest.argmax(axis=1)
+        rest[rows, best[:, place]] = -np.inf
+    values = logits[rows[:, None], best]
+    if not np.isfinite(values).all():
+        return tuple(tuple((token, float(row[token])) for token in _best(row, count)) for row in logits)
+    return tuple(tuple(zip(*row, strict=True)) for row in zip(best.tolist(), values.tolist(), strict=True))
 
 
 def _best(row: Floats, count: int) -> list[int]:
+    """The best tokens of a row that may hold NaN, which is none of them, or infinities."""
     if count < len(row):
         edge = np.partition(row, len(row) - count)[len(row) - count]
         reach = np.flatnonzero(row >= edge)

@@ -21,6 +21,9 @@ BUNDLED = Path(__file__).parent / "bundle"
 MANIFEST, TOKENIZER = "bundle.json", "tokenizer.json"
 FORMAT = 1
 
+OpenSession = Callable[..., Session]
+"""Makes the session of a graph, as ``Session`` does."""
+
 
 class File(msgspec.Struct, frozen=True):
     """A file of the bundle, to find a damaged one."""
@@ -105,14 +108,16 @@ def open_bundle(folder: Path | None = None) -> Bundle:
     return Bundle(folder, manifest)
 
 
-def load_base(bundle: Bundle, *, threads: int = 1, plain_width: int = 1) -> OnnxBase:
+def load_base(
+    bundle: Bundle, *, threads: int = 1, plain_width: int = 1, session: OpenSession = Session
+) -> OnnxBase:
     """The bundle's base, empty.
 
     Raises:
         ModelError: onnxruntime cannot load it, or it is not what the manifest says.
     """
     manifest = bundle.manifest
-    session = _session(bundle, manifest.base.graph, threads)
+    opened = _session(bundle, manifest.base.graph, threads, session)
     info = BaseInfo(
         name=manifest.name,
         vocab_size=manifest.vocab_size,
@@ -121,10 +126,10 @@ def load_base(bundle: Bundle, *, threads: int = 1, plain_width: int = 1) -> Onnx
         state="attention",
         dtype=manifest.dtype,
     )
-    return OnnxBase(session, info, manifest.context_length, plain_width)
+    return OnnxBase(opened, info, manifest.context_length, plain_width)
 
 
-def load_drafter(bundle: Bundle, kind: str, *, threads: int = 1) -> Drafter:
+def load_drafter(bundle: Bundle, kind: str, *, threads: int = 1, session: OpenSession = Session) -> Drafter:
     """One of the bundle's drafters, empty.
 
     Raises:
@@ -140,7 +145,7 @@ def load_drafter(bundle: Bundle, kind: str, *, threads: int = 1) -> Drafter:
     info = DrafterInfo(
         kind=kind, name=f"{manifest.name}-{kind}", sha256=entry.sha256, block_size=entry.block_size, taps=entry.taps
     )
-    session = _session(bundle, entry.graph, threads)
+    opened = _session(bundle, entry.graph, threads, session)
     drafters: dict[str, Callable[[Session, DrafterInfo, int], Drafter]] = {
         "mtp": MtpDrafter,
         "dflash": DFlashDrafter,
@@ -148,17 +153,17 @@ def load_drafter(bundle: Bundle, kind: str, *, threads: int = 1) -> Drafter:
     }
     if kind not in drafters:
         raise ModelError(f"{bundle.folder}: drafter {kind!r} is of a kind that this version cannot run")
-    return drafters[kind](session, info, manifest.context_length)
+    return drafters[kind](opened, info, manifest.context_length)
 
 
-def _session(bundle: Bundle, graph: str, threads: int) -> Session:
-    session = Session(bundle.folder / graph, threads=threads)
-    vocab_size = session.size("logits")
+def _session(bundle: Bundle, graph: str, threads: int, session: OpenSession) -> Session:
+    opened = session(bundle.folder / graph, threads=threads)
+    vocab_size = opened.size("logits")
     if vocab_size != bundle.manifest.vocab_size:
         raise ModelError(
             f"{bundle.folder / graph}: its vocabulary is {vocab_size}, the manifest says {bundle.manifest.vocab_size}"
         )
-    return session
+    return opened
 
 
 def _check_file(path: Path, expected: File) -> None:
