@@ -68,7 +68,9 @@ class Branch:
     def fork(self, header: Header, kept: int) -> "Branch":
         """Another run that has the first ``kept`` rounds in common with this one."""
         events = tuple(event for event in self._events if event.round is None or event.round < kept)
-        return Branch(header, self.prefill, rounds=self.rounds.first(kept), events=events, piece=self.piece)
+        branch = Branch(header, self.prefill, rounds=self.rounds.first(kept), events=events, piece=self._piece)
+        branch._pieces = self._pieces
+        return branch
 
 
 def save(source: RoundSource, path: Path) -> None:

@@ -12,23 +12,22 @@ import msgspec
 
 from engine.records import Round
 
+IN_MEMORY = 1 << 18
+"""Bytes that are collected before they are written to the disk."""
+
 
 class Tape:
-    """Bytes that are appended and read back, in a nameless temporary file that ends with the process.
+    """Bytes that are appended and read back: a few in memory, many in a nameless temporary file.
 
     What the disk does not take stays in memory: a full disk costs memory and nothing else.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, in_memory: int = IN_MEMORY) -> None:
         self._file: Any = None
         self._on_disk = 0
+        self._in_memory = in_memory
         self._full = False
         self._rest = bytearray()
-        try:
-            self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 (it ends with this object)
-            weakref.finalize(self, self._file.close)
-        except OSError:
-            self._full = True
 
     def __len__(self) -> int:
         return self._on_disk + len(self._rest)
@@ -36,15 +35,9 @@ class Tape:
     def append(self, data: bytes) -> int:
         """Add ``data``; the offset where it begins."""
         at = len(self)
-        if not self._full:
-            try:
-                written = os.pwrite(self._file.fileno(), data, at)
-            except OSError:
-                written = 0
-            self._on_disk += written
-            self._full = written < len(data)
-            data = data[written:]
         self._rest += data
+        if len(self._rest) > self._in_memory and not self._full:
+            self._write_out()
         return at
 
     def read(self, start: int, stop: int) -> bytes:
@@ -64,6 +57,18 @@ class Tape:
             self._on_disk = size
             with suppress(OSError):
                 os.ftruncate(self._file.fileno(), size)
+
+    def _write_out(self) -> None:
+        try:
+            if self._file is None:
+                self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 (it ends with this object)
+                weakref.finalize(self, self._file.close)
+            written = os.pwrite(self._file.fileno(), self._rest, self._on_disk)
+        except OSError:
+            written = 0
+        self._full = written < len(self._rest)
+        self._on_disk += written
+        del self._rest[:written]
 
 
 class KeptRounds(Sequence[Round]):

@@ -10,9 +10,11 @@ import typer
 
 from engine.commands.exits import complain, exit_of
 from engine.commands.requests import given, takes_request
+from engine.commands.watch import Target
 from engine.errors import Refused, SpecstepError, TraceError
 from tui.demo import demo
 from tui.opening import Live, Wanted
+from tui.watching import Watching, wants_screen
 
 if TYPE_CHECKING:
     from engine.records import RoundSource
@@ -41,6 +43,7 @@ NoMouse = Annotated[bool, typer.Option("--no-mouse", help="Leave the mouse to th
 Theme = Annotated[str, typer.Option("--theme", help=f"One of {', '.join(THEMES)}.")]
 
 screen_app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+watch_app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 
 def main() -> None:
@@ -48,7 +51,9 @@ def main() -> None:
     from engine.cli import app, names  # noqa: PLC0415 (its commands import what they need)
 
     try:
-        if "_SPECSTEP_COMPLETE" in os.environ or (sys.argv[1:2] and sys.argv[1] in names()):
+        if sys.argv[1:2] == ["watch"] and wants_screen(sys.argv[2:]):
+            watch_app(sys.argv[2:], prog_name="specstep watch")
+        elif "_SPECSTEP_COMPLETE" in os.environ or (sys.argv[1:2] and sys.argv[1] in names()):
             app()
         else:
             screen_app()
@@ -101,6 +106,18 @@ def screen(
         show(live.open, "loading the model and reading the prompt", theme, ascii_only=ascii_only, mouse=not no_mouse)
     finally:
         live.close()
+
+
+@watch_app.command(name="watch")
+def watch(target: Target, ascii_only: Ascii = False, no_mouse: NoMouse = False, theme: Theme = THEMES[0]) -> None:
+    """Follow an engine that writes the trace format; with --json, or without a terminal, a line a round."""
+    if theme not in THEMES:
+        raise Refused(f"--theme is {theme!r}: use one of {', '.join(THEMES)}")
+    watching = Watching(target)
+    try:
+        show(watching.open, f"waiting for {target}", theme, ascii_only=ascii_only, mouse=not no_mouse)
+    finally:
+        watching.close()
 
 
 def show(

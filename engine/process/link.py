@@ -31,15 +31,15 @@ class Lost(Exception):
 class Link:
     """Starts an engine.
 
-    ``timeout`` is the time in seconds that it may send nothing when something is awaited. ``send`` and ``close`` may be
-    called while another thread waits.
+    ``timeout`` is the time in seconds that it may send nothing when something is awaited; it can be changed. ``send``
+    and ``close`` may be called while another thread waits.
 
     Raises:
         Refused: there is no such command.
     """
 
     def __init__(self, launch: Launch, timeout: float) -> None:
-        self._timeout = timeout
+        self.timeout = timeout
         self._stream = RecordStream()
         self._arrived: deque[AnyRecord | Unknown] = deque()
         self._damage: Lost | None = None
@@ -85,7 +85,7 @@ class Link:
 
     def receive(self, doing: str) -> AnyRecord | Done:
         """The next record. Raises ``Lost`` if none comes."""
-        deadline = time.monotonic() + self._timeout
+        deadline = time.monotonic() + self.timeout
         while True:
             while not self._arrived:
                 self._receive(deadline, doing)
@@ -109,7 +109,7 @@ class Link:
         return Lost(code, what, telling(self._child.last_words))
 
     def _hello(self) -> Hello:
-        deadline = time.monotonic() + self._timeout
+        deadline = time.monotonic() + self.timeout
         while not self._arrived:
             self._receive(deadline, "waiting for its hello")
         record = self._arrived.popleft()
@@ -141,7 +141,7 @@ class Link:
             raise self._damage
         data = self._child.receive(max(0.0, deadline - time.monotonic()))
         if data is None:
-            raise self.lost("engine-hung", f"the engine sent nothing for {self._timeout:g} s, {doing}")
+            raise self.lost("engine-hung", f"the engine sent nothing for {self.timeout:g} s, {doing}")
         if not data:
             raise self.lost("engine-died", f"the engine {self._child.how_it_ended()}, {doing}")
         try:

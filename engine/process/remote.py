@@ -40,6 +40,7 @@ class RemoteRun:
         self._end: End | None = None
         self._events: list[Event] = []
         self._link: Link | None = Link(launch, timeout)
+        self._starting: Link | None = None
 
     def open(self) -> "RemoteRun":
         """Wait until the run is open; before anything else.
@@ -54,6 +55,17 @@ class RemoteRun:
         except Lost as lost:
             raise EngineFault(str(lost)) from lost
         return self
+
+    @property
+    def timeout(self) -> float:
+        """Seconds."""
+        return self._timeout
+
+    @timeout.setter
+    def timeout(self, seconds: float) -> None:
+        self._timeout = seconds
+        if self._link is not None:
+            self._link.timeout = seconds
 
     @property
     def pid(self) -> int | None:
@@ -165,20 +177,24 @@ class RemoteRun:
     def close(self) -> None:
         """End the engine. What was made and not handed out is dropped."""
         self._closed = True
-        link = self._link
-        if link is not None:
-            link.close()
+        for link in (self._link, self._starting):
+            if link is not None:
+                link.close()
 
     def _id(self) -> int:
         self._ids += 1
         return self._ids
 
     def _another(self) -> Link:
-        link = Link(self._launch, self._timeout)
+        link = self._starting = Link(self._launch, self._timeout)
         try:
+            if self._closed:
+                link.close(0.0)
             self._opened(link)
         except Lost as lost:
             raise EngineFault(str(lost)) from lost
+        finally:
+            self._starting = None
         return link
 
     def _opened(self, link: Link) -> list[AnyRecord]:

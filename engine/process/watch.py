@@ -115,7 +115,7 @@ class Watched:
                 raise
             self._say("fault", "torn", f"{self.name}: {error}")
             self.over = True
-        self.over = self.over or (self._feed.one_run and self._stream.ended)
+        self.over = self.over or (self._feed.one_run and self._stream.ended and not self._stream.greeted)
 
     def _broke_off(self) -> None:
         torn, ended = self._stream.framer.torn(), self._stream.ended
@@ -134,6 +134,8 @@ class Watched:
                 self._begin(record)
             case Round():
                 self._take_round(record)
+            case Unknown(type="done", fields={"why": "quit"}):
+                self.over = True
             case Event(code="bad-command" | "opening"):
                 pass
             case Event() if self._known and record in self._current.events():

@@ -43,8 +43,8 @@ class RecordStream:
     def __init__(self) -> None:
         self.framer = Framer()
         self.ended = False
+        self.greeted = False
         self._begun = False
-        self._greeted = False
 
     def feed(self, data: bytes) -> Iterator[AnyRecord | Unknown]:
         """The records that are whole by now. Damage is a ``TraceError``, raised behind the records before it."""
@@ -57,8 +57,8 @@ class RecordStream:
     def _decode(self, data: bytes, byte: int) -> AnyRecord | Unknown:
         if not self._begun:
             type_ = glance_at(data).type
-            self._greeted = self._greeted or (byte == 0 and type_ == "hello")
-            if not self._greeted or type_ == "header":
+            self.greeted = self.greeted or (byte == 0 and type_ == "hello")
+            if not self.greeted or type_ == "header":
                 self._begun = True
                 return decode_header(data, byte)
         record = decode(data, byte)

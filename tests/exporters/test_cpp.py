@@ -2,10 +2,15 @@
 
 import shutil
 import subprocess
+import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from engine.process.feed import SocketFeed
+from engine.process.watch import Watched
 from engine.trace.audit import audit
 from engine.trace.reader import open_trace
 
@@ -43,3 +48,39 @@ def test_a_full_disk_is_told(toy_loop: Path) -> None:
         pytest.skip("there is no /dev/full")
     ran = subprocess.run([toy_loop, "/dev/full"], capture_output=True, text=True, check=False)
     assert (ran.returncode, ran.stderr) == (1, "toy_loop: /dev/full cannot be written\n")
+
+
+def test_it_is_watched_through_a_pipe_and_by_others_at_a_socket(toy_loop: Path, tmp_path: Path) -> None:
+    if not Path("/dev/stdout").exists():
+        pytest.skip("there is no /dev/stdout")
+    data = subprocess.run([toy_loop, "/dev/stdout"], capture_output=True, check=True).stdout
+    (tmp_path / "run").write_bytes(data)
+    others = [Watched(SocketFeed(tmp_path / "engine.socket")) for _ in range(3)]
+    command = [sys.executable, "-m", "engine", "watch", "-", "--share", str(tmp_path / "engine.socket"), "--json"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, cwd=SOURCE.parents[2], stdin=pipe, stdout=pipe, bufsize=0) as between:
+        assert between.stdin is not None
+        assert between.stdout is not None
+        between.stdin.write(data[: len(data) // 2])
+        look(others, lambda watched: watched.begun and len(watched) > 0)
+        between.stdin.write(data[len(data) // 2 :])
+        between.stdin.close()
+        look(others, lambda watched: watched.over)
+        lines = between.stdout.read().splitlines()
+    with open_trace(tmp_path / "run") as trace:
+        made = [trace.round(index) for index in range(len(trace))]
+        assert len(lines) == len(made)
+        for watched in others:
+            assert [watched.round(index) for index in range(len(watched))] == made
+            assert watched.end == trace.end
+            watched.close()
+
+
+def look(many: list[Watched], holds: Callable[[Watched], bool]) -> None:
+    """Look until something holds for all of them."""
+    deadline = time.monotonic() + 60
+    while not all(holds(watched) for watched in many):
+        assert time.monotonic() < deadline, "it does not come to that"
+        for watched in many:
+            watched.refresh()
+        time.sleep(0.005)

@@ -18,7 +18,7 @@ from tui.live import LiveSource, save
 from tui.marks import Marks
 from tui.panes import rounds
 from tui.panes.pane import Pane
-from tui.screens.frame import Frame
+from tui.screens.engine import EngineScreen
 from tui.screens.help import HelpScreen
 from tui.screens.prompt import PromptScreen
 from tui.session import Session
@@ -30,7 +30,7 @@ _READ_FOR = 0.008
 _READ_STEP = 64
 
 
-class MainScreen(Frame):
+class MainScreen(EngineScreen):
     """The debugger's screen. ``opener`` gives the source; it may take its time and runs in a thread."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -64,9 +64,7 @@ class MainScreen(Frame):
     def __init__(self, opener: Opener, marks: Marks, waiting: str) -> None:
         super().__init__(marks, waiting)
         self._opener = opener
-        self._session: Session | None = None
         self._active_before: int | None = None
-        self._making = False
         self._beat: Timer | None = None
         self._digit: Timer | None = None
         self._reading: Timer | None = None
@@ -105,7 +103,7 @@ class MainScreen(Frame):
 
     def on_main_screen_opened(self, message: Opened) -> None:
         """Show the source, and read on in a long trace bit by bit."""
-        self._session = Session(message.source)
+        self.begin(message.source)
         self._read()
         self.repaint()
 
@@ -126,7 +124,7 @@ class MainScreen(Frame):
         else:
             session.source.append(message.round)
         session.arrived()
-        self._after()
+        self.after()
 
     def on_pane_clicked(self, message: Pane.Clicked) -> None:
         """A click shows the pane; in the timeline it goes to the round under it."""
@@ -138,7 +136,7 @@ class MainScreen(Frame):
                 self._session.jump(index)
         else:
             self.active = number
-        self._after()
+        self.after()
 
     def on_pane_wheel(self, message: Pane.Wheel) -> None:
         """Scroll the pane under the mouse."""
@@ -174,7 +172,7 @@ class MainScreen(Frame):
             session.go(str(count))
         except goto.NoSuchPlace as error:
             session.note = str(error)
-        self._after()
+        self.after()
 
     def action_digit(self, digit: str) -> None:
         session = self._session
@@ -188,7 +186,7 @@ class MainScreen(Frame):
             self._digit = self.set_timer(self.DIGIT_WAITS, self._digit_was_a_pane)
         elif not first and self._active_before is not None:
             self.active, self._active_before = self._active_before, None
-        self._after()
+        self.after()
 
     def action_play(self) -> None:
         self._move(lambda session, _: session.play())
@@ -198,14 +196,16 @@ class MainScreen(Frame):
         if self._beat is not None:
             self._beat.stop()
             self._beat = None
-            self._after()
+            self.after()
 
     def action_interrupt(self) -> None:
         self._stop_digit()
         self._active_before = None
         if self._session is not None:
             self._session.interrupt()
-        self._after()
+            if isinstance(self._session.source, LiveSource):
+                self._session.source.interrupt()
+        self.after()
 
     def action_save(self) -> None:
         session = self._session
@@ -213,10 +213,10 @@ class MainScreen(Frame):
             return
         if not session.source.live:
             session.note = "this is a trace already: only the rounds of a live run can be saved"
-            self._after()
+            self.after()
             return
         session.pause()
-        self._after()
+        self.after()
         name = f"specstep-{datetime.datetime.now():%Y%m%d-%H%M%S}.msgpack"
         hint = f"Save the {len(session.source)} rounds made so far as a trace; escape leaves it."
         self.app.push_screen(PromptScreen("file", hint, name, self._save))
@@ -254,7 +254,7 @@ class MainScreen(Frame):
             change(session, self._count(session) or 1)
         except TraceError as error:
             session.moment, session.note = before, str(error)
-        self._after()
+        self.after()
 
     def _count(self, session: Session) -> int | None:
         """The count for this key. A pane that its first digit showed is left again."""
@@ -278,7 +278,7 @@ class MainScreen(Frame):
     def _go(self, text: str) -> None:
         if self._session is not None:
             self._session.go(text)
-            self._after()
+            self.after()
 
     def _save(self, name: str) -> None:
         session = self._session
@@ -291,7 +291,7 @@ class MainScreen(Frame):
         session.note = f"saved {len(session.source)} rounds in {path}"
         self.repaint()
 
-    def _after(self) -> None:
+    def after(self) -> None:
         """What follows every change: the engine gets its next order, the beat is kept, and all is shown."""
         session = self._session
         if session is not None:
@@ -307,12 +307,13 @@ class MainScreen(Frame):
         source = session.source
         if not self._making and isinstance(source, LiveSource) and (session.owed or source.spent):
             self._making = True
+            source.order(session.owed)
             self._make(source)
 
     def _on_beat(self) -> None:
         if self._session is not None:
             self._session.tick()
-            self._after()
+            self.after()
 
     def _read(self) -> None:
         """Take in some more of a long trace; the screen stays usable meanwhile."""
