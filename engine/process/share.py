@@ -97,17 +97,16 @@ def _listening(path: Path) -> socket.socket:
         finally:
             os.umask(before)
         server.listen()
-    except OSError as error:
+    except (OSError, Refused) as error:
         server.close()
+        if isinstance(error, Refused):
+            raise
         raise Refused(f"{path}: no socket can be made there: {(error.strerror or str(error)).lower()}") from error
     return server
 
 
 def _refuse_live(path: Path) -> None:
     """A socket that nobody listens at is what a killed engine left."""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
-        try:
-            probe.connect(str(path))
-        except OSError:
-            return
-    raise Refused(f"{path}: an engine is watched there already: give another path")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe, suppress(OSError):
+        probe.connect(str(path))
+        raise Refused(f"{path}: an engine is watched there already: give another path")

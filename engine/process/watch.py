@@ -118,7 +118,7 @@ class Watched:
         self.over = self.over or (self._feed.one_run and self._stream.ended and not self._stream.greeted)
 
     def _broke_off(self) -> None:
-        torn, ended = self._stream.framer.torn(), self._stream.ended
+        torn, ended = self._stream.framer.torn(), self._stream.ended and not self._stream.greeted
         self.connected = False
         if torn is not None and self._branch is not None:
             self._say("warning", "torn", f"{self.name} broke off: {torn}")
