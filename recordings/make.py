@@ -18,14 +18,15 @@ from engine.request import LiveRequest
 from engine.stats import Stats, repeated_ngrams
 
 FOLDER = Path(__file__).parent
+TABLE = "TABLE = [\n" + "    0,\n" * 12
 
 
 class Recording(NamedTuple):
-    """A recording: its name, what it shows, the run, and whether a finished run does show it."""
+    """A recording: its name, what it shows, and runs of which the first that does show it (``holds``) is kept."""
 
     name: str
     shows: str
-    request: LiveRequest
+    requests: tuple[LiveRequest, ...]
     holds: Callable[[Sequence[Round]], bool]
 
 
@@ -42,53 +43,81 @@ def _recovers(rounds: Sequence[Round]) -> bool:
     takes = _takes(rounds)
     means = [sum(takes[i : i + 10]) / 10 for i in range(len(takes) - 9)]
     low = means.index(min(means))
-    return min(means) <= 0.6 and max(means[: low + 1]) >= 1.8 and max(means[low:]) >= 1.5
+    return min(means) <= 0.9 and max(means[: low + 1]) >= 1.8 and max(means[low:]) >= 1.5
+
+
+def _longest_miss(prompt: str) -> LiveRequest:
+    """A run over the longest stretch of rounds without an accepted draft in what follows ``prompt``."""
+    request = LiveRequest(prompt=prompt, options=Options(k=5, max_tokens=330))
+    live = open_live(request)
+    rounds = []
+    while (round_ := live.step()) is not None:
+        rounds.append(round_)
+    first = best = length = 0
+    for i, round_ in enumerate(rounds):
+        if round_.take or not round_.drafted:
+            first = i + 1
+        elif i + 1 - first > length:
+            best, length = first, i + 1 - first
+    written = [token for round_ in rounds[:best] for token in round_.emitted or ()]
+    text = b"".join(live.piece(token) or b"" for token in written).decode()
+    return LiveRequest(prompt=prompt + text, options=Options(k=5, max_tokens=length + 1), drafter="mtp")
 
 
 def recordings() -> list[Recording]:
     """All of them."""
-    garden, tower = _story("the garden"), _story("the tower")
-    code, prose = held_out("code", 20), held_out("prose", 20)
+    flood, tower = _story("the flood"), _story("the tower")
     return [
         Recording(
             "all-accepted",
-            "Every draft is accepted: held-out code on which the base has begun to repeat itself.",
-            LiveRequest(prompt=code[CODE].text, options=Options(k=3, max_tokens=80), drafter="mtp"),
+            "Every draft is accepted: a table of zeros, which base and drafter agree to go on with for ever.",
+            (LiveRequest(prompt=TABLE, options=Options(k=3, max_tokens=80), drafter="mtp"),),
             lambda rounds: len(_takes(rounds)) >= 12 and all(r.take == r.drafted for r in rounds),
         ),
         Recording(
             "never-accepted",
-            "No draft is accepted: DFlash, which learned from code, on held-out prose.",
-            LiveRequest(prompt=prose[PROSE].text, options=Options(k=7, max_tokens=16), drafter="dflash"),
-            lambda rounds: len(_takes(rounds)) >= 12 and not any(_takes(rounds)),
+            "No draft is accepted: the longest stretch of misses in the prose of the demo's text.",
+            (_longest_miss(flood),),
+            lambda rounds: len(_takes(rounds)) >= 10 and not any(_takes(rounds)),
         ),
         Recording(
             "flip",
             "The demo: drafting pays on code, collapses on prose, the mean sinks through the bar, plain decode.",
-            LiveRequest(
-                prompt=garden,
-                options=Options(k=5, max_tokens=330, fallback_below=2.0, fallback_window=4),
-                drafter="mtp",
+            (
+                LiveRequest(
+                    prompt=flood,
+                    options=Options(k=5, max_tokens=330, fallback_below=1.8, fallback_window=6),
+                    drafter="mtp",
+                ),
             ),
             lambda rounds: 20 < sum(r.reason == "fallback" for r in rounds) < len(rounds) - 10,
         ),
         Recording(
             "two-pass",
             "The two-pass form: a step over the carried token, then a batch of the drafts.",
-            LiveRequest(prompt=tower, options=Options(form="two-pass", k=5, max_tokens=120), drafter="mtp"),
+            (LiveRequest(prompt=flood, options=Options(form="two-pass", k=5, max_tokens=120), drafter="mtp"),),
             lambda rounds: sum(r.form == "two-pass" for r in rounds) > 20,
         ),
         Recording(
             "recovery",
             "Never falls back: acceptance collapses on the prose and comes back with the code behind it.",
-            LiveRequest(prompt=garden, options=Options(k=5, max_tokens=330), drafter="mtp"),
+            (LiveRequest(prompt=tower, options=Options(k=5, max_tokens=330), drafter="mtp"),),
             _recovers,
         ),
     ]
 
 
-CODE, PROSE = 0, 0
-"""Which of the held-out prompts."""
+def _first_that_holds(recording: Recording, path: Path) -> tuple[LiveRequest, list[Round]]:
+    for request in recording.requests:
+        path.unlink(missing_ok=True)
+        recorder = Recorder(open_live(request), path)
+        rounds = []
+        while (round_ := recorder.step()) is not None:
+            rounds.append(round_)
+        recorder.end()
+        if recording.holds(rounds):
+            return request, rounds
+    raise SystemExit(f"{recording.name}: no run shows what it is there to show, the last took {_takes(rounds)}")
 
 
 def main() -> None:
@@ -101,21 +130,13 @@ def main() -> None:
     ]
     for each in recordings():
         path = args.out / f"{each.name}.msgpack"
-        path.unlink(missing_ok=True)
-        live = open_live(each.request)
-        recorder = Recorder(live, path)
-        rounds = []
-        while (round_ := recorder.step()) is not None:
-            rounds.append(round_)
-        recorder.end()
-        if not each.holds(rounds):
-            raise SystemExit(f"{each.name}: the run does not show what it is there to show: {_takes(rounds)}")
+        request, rounds = _first_that_holds(each, path)
         path.chmod(0o644)
         stats = Stats.of(rounds)
         repeated = repeated_ngrams([token for round_ in rounds for token in round_.emitted or ()])
-        options = each.request.options
+        options = request.options
         rows.append(
-            f"| `{each.name}.msgpack` | {each.shows} | {each.request.drafter} | {options.form}, {options.k} "
+            f"| `{each.name}.msgpack` | {each.shows} | {request.drafter} | {options.form}, {options.k} "
             f"| {len(rounds)} | {stats.tokens_per_round:.2f} | {repeated or 0:.2f} |"
         )
     page = PAGE.replace("@TABLE@", "\n".join(rows))

@@ -8,8 +8,8 @@ import msgspec
 if TYPE_CHECKING:
     from engine.request import LiveRequest
 
-STORY = "the garden"
-OPTIONS = {"k": 5, "max_tokens": 330, "fallback_below": 2.0, "fallback_window": 4}
+STORY = "the flood"
+OPTIONS = {"k": 5, "max_tokens": 330, "fallback_below": 1.8, "fallback_window": 6}
 
 
 def demo(request: "LiveRequest", given: Set[str]) -> "LiveRequest":

@@ -12,7 +12,7 @@ from tui.marks import UNICODE
 from tui.themes import NAMES
 
 RECORDINGS = Path(recordings.__file__).parent
-SETTLE = 0.5
+SETTLE = 1.3
 """Seconds after the last key before the picture is taken."""
 
 
