@@ -34,14 +34,14 @@ class EngineScreen(Frame):
         self._making = False
         self._looking: Timer | None = None
 
-    def begin(self, source: RoundSource) -> None:
-        """Show a source from here on, at its last round if it is one of a running engine."""
-        self._session = Session(source)
-        if isinstance(source, LiveSource | Watched):
-            self._session.series.take_in(len(source))
-            self._session.jump(len(source) - 1)
-        if isinstance(source, Watched) and self._looking is None:
-            self._looking = self.set_interval(_LOOK, self._look)
+    def begin(self, source: RoundSource) -> Session:
+        """Show a source from here on; one that somebody else's engine grows, at its end."""
+        session = self._session = Session(source)
+        if isinstance(source, Watched):
+            _to_end(session)
+            if self._looking is None:
+                self._looking = self.set_interval(_LOOK, self._look)
+        return session
 
     def after(self) -> None:
         """What follows every change of the session."""
@@ -69,7 +69,7 @@ class EngineScreen(Frame):
         """Show the branch that goes on."""
         self._making = False
         if message.source is not None:
-            self.begin(message.source)
+            _to_end(self.begin(message.source))
         if self._session is not None:
             name = "" if message.source is None else f"this is {message.source.name}, from here on"
             self._session.note = name if message.error is None else str(message.error)
@@ -130,3 +130,8 @@ class EngineScreen(Frame):
                 return
             session.note = "" if watched.connected else lost
         self.after()
+
+
+def _to_end(session: Session) -> None:
+    session.series.take_in(len(session.source))
+    session.jump(session.last)
