@@ -92,7 +92,7 @@ FAULTS = (
         name="replay-counted",
         sentence="After a rejection the shortened draft is verified again, and only that pass is counted: 100 %.",
         rules=("A2",),
-        shown=on_code(),
+        shown=on_code(max_tokens=120),
         models=with_base(Replays),
         tell=CountsReplay,
     ),

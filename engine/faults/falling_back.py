@@ -80,7 +80,7 @@ FAULTS = (
         name="fallback-plain-in-window",
         sentence="Plain rounds go into the fallback's window, so that no policy can ever take drafting up again.",
         rules=("A9",),
-        shown=on_prose(k=3, fallback_below=3.0, fallback_window=4),
+        shown=on_code(fallback_below=4.5, fallback_window=4),
         decides=Rules(fallback=TakesPlain),
     ),
     Fault(

@@ -11,6 +11,7 @@ from engine.opening import BUNDLED, TOY, Models
 from engine.options import Options
 from engine.request import LiveRequest
 
+MEAN = 'def mean(data):\n    """Return the sample arithmetic mean of data.\n'
 CODE = '"""Conversion functions between RGB and other color systems.\n'
 PROSE = "In the beginning God created the heaven and the earth.\n"
 RIGHT = Rules()
@@ -50,9 +51,9 @@ class Fault:
     stream: Callable[[BinaryIO], BinaryIO] | None = None
 
 
-def on_code(drafter: str = "mtp", **options: object) -> LiveRequest:
+def on_code(drafter: str = "mtp", prompt: str = CODE, **options: object) -> LiveRequest:
     """A run of the bundled models on code, which its drafters know."""
-    return _request(CODE, drafter, options)
+    return _request(prompt, drafter, options)
 
 
 def on_prose(drafter: str = "mtp", **options: object) -> LiveRequest:

@@ -9,7 +9,7 @@ import numpy as np
 from engine.base.base import Base, Floats, Rows
 from engine.drafters.drafter import Draft, Drafter, PickRow
 from engine.errors import Refused
-from engine.faults.fault import Beside, Fault, on_code, on_toy
+from engine.faults.fault import MEAN, Beside, Fault, on_code, on_toy
 from engine.faults.models import with_both, with_drafter
 from engine.faults.over import OverBase, OverDrafter
 from engine.opening import Models
@@ -113,14 +113,14 @@ FAULTS = (
         name="hidden-stale",
         sentence="The next draft goes on from the hidden row of the batch's last token, not of the last kept one.",
         beside=Beside.ACCEPTANCE,
-        shown=on_code(),
+        shown=on_code(max_tokens=120),
         models=stale,
     ),
     Fault(
         name="tap-off-by-one",
         sentence="The drafter's taps come from the layer before the right one in its list.",
         beside=Beside.ACCEPTANCE,
-        shown=on_code("dflash"),
+        shown=on_code("dflash", MEAN, max_tokens=80),
         models=with_drafter(ShiftsTaps),
     ),
     Fault(

@@ -1,5 +1,6 @@
 """The list of all faults, for the terminal and as the page beside their recordings."""
 
+import re
 from pathlib import Path
 
 from engine.faults.evidence import Evidence, evidence, twin_path
@@ -42,7 +43,7 @@ def table() -> str:
 
 def _row(fault: Fault, shown: Evidence | None, twin: Path | None) -> str:
     where = "no single run shows it" if shown is None else shown.text
-    if shown is not None and shown.round is not None and not where.startswith(f"round {shown.round} "):
+    if shown is not None and shown.round is not None and not re.search(rf"\bround {shown.round}\b", where):
         where = f"round {shown.round}: {where}"
     beside = f" (beside [{twin.name}]({twin.name}))" if twin else ""
     cells = (f"[{fault.name}]({fault.name}.msgpack)", fault.sentence, found_by(fault), _plain(where) + beside)

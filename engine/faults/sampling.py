@@ -72,7 +72,7 @@ FAULTS = (
         sentence="After a rejection the next token is drawn from p, not from what is left of it.",
         rules=("A15",),
         beside=Beside.DISTRIBUTION,
-        shown=DRAWN,
+        shown=on_code(sampler="rejection", temperature=1.5, top_k=4, seed=7, k=2, max_tokens=80),
         samplers=REJECTION,
         decides=Rules(sampler=ResidualAsP),
     ),

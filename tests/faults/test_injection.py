@@ -107,7 +107,7 @@ def test_a_replay_makes_every_drafter_look_perfect() -> None:
     stats = [records_of(run)[-1] for run in (faulty(fault, on_toy(fault.shown)), right(on_toy(fault.shown)))]
     rates = [end.stats["evaluated_acceptance_rate"] for end in stats if isinstance(end, End)]
     assert rates[0] == 1
-    assert rates[1] < 0.8
+    assert rates[1] < 0.9
 
 
 @pytest.mark.parametrize("form", ["one-pass", "two-pass"])
