@@ -38,7 +38,7 @@ GROWTH_MB = 12.0
 
 
 class Report(NamedTuple):
-    """What a soak counted. Memory is in MB: the medians of the first and of the last third."""
+    """What a soak counted. Memory is in MB: the medians of the second and of the last third."""
 
     rounds: int
     acts: Counter[str]
@@ -89,7 +89,8 @@ class Soak:
         self._run.close()
         third = max(1, len(samples) // 3)
         early, late = (
-            tuple(map(statistics.median, zip(*part, strict=True))) for part in (samples[:third], samples[-third:])
+            tuple(map(statistics.median, zip(*part, strict=True)))
+            for part in (samples[third : 2 * third], samples[-third:])
         )
         left = tuple(pid for pid in self._pids if _lives(pid))
         return Report(
