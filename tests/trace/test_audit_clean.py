@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from engine.records import AnyRecord, End, Header, Round
 from engine.trace.audit import Audit, audit
 from engine.trace.reader import open_trace
-from tests.trace.clean import OPTIONAL, TOYS, VOCAB, Toy, clean_trace, counts_only, without
+from tests.trace.clean import TOYS, VOCAB, Toy, clean_trace
+from tests.trace.thinned import OPTIONAL, counts_only, without
 
 VECTORS = Path(__file__).parents[1] / "vectors" / "traces"
 EXPECTED: dict[str, list[dict[str, Any]]] = json.loads((VECTORS / "expected.json").read_text())

@@ -18,7 +18,7 @@ from engine.trace.reader import Trace
 from engine.trace.writer import TraceWriter
 from tests.process.engines import REQUEST, engine, gone
 from tests.trace.makes import a_run
-from tests.tui.test_screen import Screen, running
+from tests.tui.screens import Screen, running
 from tui import changes
 from tui.live import LiveSource, save
 from tui.opening import Live, Wanted

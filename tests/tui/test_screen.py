@@ -1,19 +1,17 @@
 """The screen under its keys, over a run that is stepped and over traces, with no terminal."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
-from textual.pilot import Pilot
 from textual.widgets import Input
 
-from engine.errors import EngineFault, Refused, SpecstepError, TraceError
+from engine.errors import EngineFault, Refused, TraceError
 from engine.records import Round, RoundSource
 from engine.trace.reader import open_trace
 from tests.tui.runs import Listed, drafted, finished, live, sunk
+from tests.tui.screens import running
 from tests.tui.test_text import steers
 from tui.app import SpecstepApp
 from tui.live import LiveSource
@@ -22,60 +20,7 @@ from tui.moment import START, Moment, Phase
 from tui.screens.help import HelpScreen
 from tui.screens.main import MainScreen
 from tui.screens.prompt import PromptScreen
-from tui.session import Session
 from tui.themes import NAMES
-
-
-class Screen:
-    """A running app, as a person sees and presses it."""
-
-    def __init__(self, app: SpecstepApp, pilot: Pilot[SpecstepError]) -> None:
-        self.app, self.pilot = app, pilot
-
-    @property
-    def main(self) -> MainScreen:
-        return next(screen for screen in self.app.screen_stack if isinstance(screen, MainScreen))
-
-    @property
-    def session(self) -> Session:
-        assert self.main.session is not None
-        return self.main.session
-
-    @property
-    def lines(self) -> list[str]:
-        """The rows of the terminal."""
-        rows = self.app.screen._compositor.render_strips()
-        return ["".join(segment.text for segment in row) for row in rows]
-
-    @property
-    def text(self) -> str:
-        return "\n".join(self.lines)
-
-    async def press(self, *keys: str) -> None:
-        for key in keys:
-            await self.pilot.press(key)
-        await self.settle()
-
-    async def settle(self) -> None:
-        """Until the engine has made what is owed, and all of it is shown."""
-        await self.app.workers.wait_for_complete()
-        await self.pilot.pause()
-        while self.main.session is not None and self.session.owed:
-            await asyncio.sleep(0.005)
-        await self.app.workers.wait_for_complete()
-        await self.pilot.pause()
-
-
-@asynccontextmanager
-async def running(
-    source: RoundSource | Callable[[], RoundSource], size: tuple[int, int] = (120, 40), marks: Marks = UNICODE
-) -> AsyncIterator[Screen]:
-    opener = source if callable(source) else lambda: source
-    app = SpecstepApp(opener, marks, waiting="opening")
-    async with app.run_test(size=size) as pilot:
-        screen = Screen(app, pilot)
-        await screen.settle()
-        yield screen
 
 
 @pytest.fixture(autouse=True)
