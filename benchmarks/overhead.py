@@ -1,9 +1,9 @@
 """What the engine costs beside the models: ``python -m benchmarks.overhead``, on a quiet machine.
 
-A round's Python time is its wall time less the time inside onnxruntime, which is measured around every call of the base's
-and the drafter's sessions. The rounds are those of a live run, with candidates recorded; plain decode and the drafters
-take turns in one process on one thread, and a figure is the median over the repeats. Exit status 1 if the Python time of
-any is above the limit, as a share of the time inside onnxruntime, or if the phases do not add up to the wall time.
+A round's Python time is its wall time less the time inside onnxruntime, which is measured around every pass of the
+base and the drafter. The rounds are those of a live run; plain decode and the drafters take turns in one process on one
+thread, and a figure is the median over the repeats. Exit status 1 if the Python time of any is above the limit, as a
+share of the time inside onnxruntime, or if the phases do not add up to the wall time.
 """
 
 import argparse

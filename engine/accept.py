@@ -59,14 +59,21 @@ def greedy_round(
     Raises:
         EngineFault: a row that the decision uses is not finite.
     """
-    finite = finite_rows(logits)
-    targets = tuple(
-        sampler.choose(row, position + j) if finite[j] else argmax(np.nan_to_num(row, nan=-np.inf, posinf=-np.inf))
-        for j, row in enumerate(logits)
-    )
+    best = logits.argmax(axis=1)
+    # A NaN is the maximum of its row for argmax, as infinity is.
+    finite = np.isfinite(logits[np.arange(len(logits)), best])
+    targets: list[int] = best.tolist()
+    all_finite = bool(finite.all())
+    if not all_finite or isinstance(sampler, Gumbel):
+        for j, row in enumerate(logits):
+            if not finite[j]:
+                targets[j] = argmax(np.nan_to_num(row, nan=-np.inf, posinf=-np.inf))
+            elif isinstance(sampler, Gumbel):
+                targets[j] = sampler.choose(row, position + j)
     take, stopped = shorten_at_stop(draft.tokens, leading_matches(draft.tokens, targets), stop_tokens)
-    _require_finite(finite, take, position)
-    return Decision(take, stopped, targets, targets[take])
+    if not all_finite:
+        _require_finite(finite, take, position)
+    return Decision(take, stopped, tuple(targets), targets[take])
 
 
 def sampled_round(draft: Draft, logits: Floats, position: int, sampler: Rejection, stop_tokens: Set[int]) -> Decision:
@@ -109,29 +116,40 @@ def decide(draft: Draft, logits: Floats, position: int, sampler: AnySampler, sto
 
 def row_facts(draft: Draft, logits: Floats, targets: Sequence[int], sampler: AnySampler) -> RowFacts:
     """Probabilities and gaps for the record; a row that is not finite has NaN for each."""
-    rows = np.arange(len(logits))
+    if isinstance(sampler, Greedy) and (facts := _greedy_facts(draft, logits, targets)) is not None:
+        return facts
     finite = finite_rows(logits)
-    if finite.all() and isinstance(sampler, Greedy):
-        scaled = logits - logits.max(axis=1, keepdims=True)
-        np.exp(scaled, out=scaled)
-        total = scaled.sum(axis=1)
-        target_p = scaled[rows, list(targets)] / total
-        accept_p = scaled[rows[:-1], list(draft.tokens)] / total[:-1]
-    else:
-        probs = [
-            sampler.probs(row) if good else np.full(len(row), np.nan) for row, good in zip(logits, finite, strict=True)
-        ]
-        target_p = np.array([p[token] for p, token in zip(probs, targets, strict=True)])
-        accept_p = np.array([p[token] for p, token in zip(probs, draft.tokens, strict=False)])
+    probs = [
+        sampler.probs(row) if good else np.full(len(row), np.nan) for row, good in zip(logits, finite, strict=True)
+    ]
     gap = np.full(len(logits), np.nan)
     gap[finite] = top_gaps(logits[finite])
     bad = logits[~finite]
     return RowFacts(
-        tuple(target_p.tolist()),
-        tuple(accept_p.tolist()),
+        tuple(float(p[token]) for p, token in zip(probs, targets, strict=True)),
+        tuple(float(p[token]) for p, token in zip(probs, draft.tokens, strict=False)),
         tuple(gap.tolist()),
         int((np.isnan(bad) | (bad == np.inf)).sum()),
     )
+
+
+def _greedy_facts(draft: Draft, logits: Floats, targets: Sequence[int]) -> RowFacts | None:
+    """The facts of finite rows, in one go over all of them; ``None`` if one is not."""
+    count = len(logits)
+    rows, best = np.arange(count), logits.argmax(axis=1)
+    top = logits[rows, best]
+    if not np.isfinite(top).all():
+        return None
+    scaled = logits - top[:, None]
+    scaled[rows, best] = -np.inf
+    gap = -np.maximum.reduce(scaled, axis=1)
+    scaled[rows, best] = 0.0
+    np.exp(scaled, out=scaled)
+    drafted = len(draft.tokens)
+    where = [*range(count), *range(drafted)]
+    p = scaled[where, [*targets, *draft.tokens]] / np.add.reduce(scaled, axis=1)[where]
+    values = p.tolist()
+    return RowFacts(tuple(values[:count]), tuple(values[count:]), tuple(gap.tolist()), 0)
 
 
 def finite_rows(logits: Floats) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:

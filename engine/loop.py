@@ -14,7 +14,7 @@ from engine.fallback import SpecFallback
 from engine.options import Options
 from engine.phases import Phases
 from engine.records import Event, Round
-from engine.sampling import AnySampler, Rejection, sampler_of
+from engine.sampling import AnySampler, Rejection, picker, sampler_of
 from engine.start import check_pair, check_prompt, check_start
 
 
@@ -146,6 +146,7 @@ class Run:
     def _follow(self, options: Options) -> None:
         self.options = options
         self.sampler = self._rules.sampler(options)
+        self._pick = picker(self.sampler, options.tau)
         self._stop = frozenset(options.stop_tokens)
 
     def _ended(self, latest: Sequence[int]) -> str | None:
@@ -216,7 +217,7 @@ class Run:
 
     def _draft(self, limit: int, anchor: Rows | None) -> Draft:
         assert self.drafter is not None
-        draft = self.drafter.draft(self.t1, limit, self.sampler.propose, self.options.tau, anchor)
+        draft = self.drafter.draft(self.t1, limit, self._pick, self.options.tau, anchor)
         draft.check(limit, self.base.vocab_size)
         if self.options.tau > 0 and draft.confidence is not None:
             for j, confidence in enumerate(draft.confidence):

@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.drafters.drafter import Pick
+from engine.drafters.drafter import Pick, PickRow
 from engine.options import Options
 
 Row = NDArray[np.float32]
@@ -179,6 +179,15 @@ class Rejection:
 
 
 AnySampler = Greedy | Gumbel | Rejection
+
+
+def picker(sampler: AnySampler, tau: float) -> PickRow:
+    """How a drafter picks. Where nothing is drawn and nothing held against ``tau``, the figures can wait."""
+    match sampler:
+        case Greedy() | Gumbel() if tau == 0:
+            return lambda row, position: Pick(sampler.choose(row, position))
+        case _:
+            return sampler.propose
 
 
 def sampler_of(options: Options) -> AnySampler:

@@ -74,7 +74,6 @@ class Session:
         self.name = path.name
         self._requested = tuple(providers)
         self._threads = threads
-        self._closed = False
         self.inputs = {node.name: Signature(node.type, tuple(node.shape)) for node in self._session.get_inputs()}
         self.outputs = {node.name: Signature(node.type, tuple(node.shape)) for node in self._session.get_outputs()}
 
@@ -124,7 +123,7 @@ class Session:
 
     def close(self) -> None:
         """Give the session up. What still wants to run it gets an ``EngineFault``."""
-        self._closed = True
+        self._run = self._run_bound = self._dead
 
     def measure(self, spent: Callable[[float], None], clock: Callable[[], float] = time.perf_counter) -> None:
         """From now on tell ``spent`` how long each pass was inside onnxruntime. Without this nothing is measured."""
@@ -147,7 +146,6 @@ class Session:
         Raises:
             EngineFault: the session is closed, or the pass failed.
         """
-        self._check_open()
         try:
             return list(self._run(list(outputs), dict(feeds)))
         except ORT_ERRORS as error:
@@ -163,15 +161,13 @@ class Session:
         Raises:
             EngineFault: the session is closed, or the pass failed.
         """
-        self._check_open()
         try:
             self._run_bound(binding)
         except ORT_ERRORS as error:
             raise EngineFault(f"{self.name}: the pass failed in onnxruntime: {first_line(error)}") from error
 
-    def _check_open(self) -> None:
-        if self._closed:
-            raise EngineFault(f"{self.name}: its session is dead")
+    def _dead(self, *_: Any) -> None:
+        raise EngineFault(f"{self.name}: its session is dead")
 
 
 class SharedBuffer:

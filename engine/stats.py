@@ -34,10 +34,7 @@ class Stats:
         self.ms: dict[str, array[float]] = defaultdict(lambda: array("d"))
         self.plain_steps = array("d")
         self._costs = array("d")
-        self._reached: Counter[int] = Counter()
-        self._offered: Counter[int] = Counter()
-        self._open_to: Counter[int] = Counter()
-        self._judged_at: Counter[int] = Counter()
+        self._shapes: Counter[tuple[int, int, int, int | None]] = Counter()
 
     @classmethod
     def of(cls, rounds: Iterable[Round]) -> "Stats":
@@ -48,12 +45,12 @@ class Stats:
 
     def add(self, round_: Round) -> None:
         """Take in one more round."""
-        self.emitted += round_.count
-        ms = round_.ms or {}
+        count, drafted, ms = round_.count, round_.drafted, round_.ms or {}
+        self.emitted += count
         for phase, value in ms.items():
             self.ms[phase].append(value)
-        self.timed += round_.count if ms else 0
-        if round_.form == "plain" or (round_.drafted == 0 and not _unlogged(round_)):
+        self.timed += count if ms else 0
+        if round_.form == "plain" or (drafted == 0 and not _unlogged(round_)):
             self.plain_rounds += 1
             self.steps += 1
             if "step" in ms and round_.reason != "zero-draft":
@@ -62,19 +59,14 @@ class Stats:
         self.rounds += 1
         self.batches += 1
         self.steps += round_.form == "two-pass"
-        self.drafted += round_.drafted
+        self.drafted += drafted
         self.verified += round_.in_batch
         self.accepted += round_.take
-        self.emitted_drafted += round_.count
+        self.emitted_drafted += count
         judged = min(round_.in_batch, round_.take + (round_.cut != "stop"))
         self.judged += judged
         last = _last_open(round_)
-        if last is not None:
-            self._open_to[last] += 1
-        for i in range(1, (round_.drafted if last is None else min(last, round_.drafted)) + 1):
-            self._offered[i] += 1
-            self._reached[i] += round_.take >= i
-            self._judged_at[i] += judged >= i
+        self._shapes[drafted if last is None else min(last, drafted), round_.take, judged, last] += 1
         if ms:
             self._costs.append(sum(ms.get(phase, 0.0) for phase in _COST))
 
@@ -86,15 +78,20 @@ class Stats:
     @property
     def by_position(self) -> ByPosition:
         """Acceptance by draft position. A round cut by the budget or a stop is in no denominator beyond the cut."""
-        depth = range(1, max(self._offered, default=0) + 1)
-        return ByPosition(
-            tuple(self._reached[i] / (self.rounds - self._closed_before(i)) for i in depth),
-            tuple(self._reached[i] / self._offered[i] for i in depth),
-            tuple(_ratio(self._reached[i], self._judged_at[i]) for i in depth),
-        )
-
-    def _closed_before(self, position: int) -> int:
-        return sum(count for last, count in self._open_to.items() if last < position)
+        unconditional, drafted_only, conditional = [], [], []
+        for i in range(1, max((offered for offered, *_ in self._shapes), default=0) + 1):
+            offered = reached = judged_here = closed = 0
+            for (open_, take, judged, last), count in self._shapes.items():
+                if open_ >= i:
+                    offered += count
+                    reached += count * (take >= i)
+                    judged_here += count * (judged >= i)
+                if last is not None and last < i:
+                    closed += count
+            unconditional.append(reached / (self.rounds - closed))
+            drafted_only.append(reached / offered)
+            conditional.append(_ratio(reached, judged_here))
+        return ByPosition(tuple(unconditional), tuple(drafted_only), tuple(conditional))
 
     def plain_ms(self, measured: float | None = None) -> float | None:
         """The cost of a plain step: the median of the run's own if it has at least five, else ``measured``."""

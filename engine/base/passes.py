@@ -59,7 +59,8 @@ class SharedPasses:
         pass_ = self._pass(count + padding, logit_rows + padding)
         ids = pass_.inputs["input_ids"]
         ids[0, :count] = tokens
-        ids[0, count:] = tokens[-1]
+        if padding:
+            ids[0, count:] = tokens[-1]
         pass_.run(start + count + padding)
         self._length = start + count
         rows: dict[str, Floats] = {name: pass_.outputs[name][0, :count] for name in self._features}

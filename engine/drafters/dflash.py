@@ -32,6 +32,9 @@ class DFlashDrafter:
         self.needs_anchor_row = False
         self._session = session
         self._hooks = hooks
+        self._t1: NDArray[Any] = np.zeros((1, 1), np.int64)
+        if hooks.embed is not None:
+            self._t1 = np.zeros((1, 1, session.size("inputs_embeds")), np.float32)
         self._taps = RowStore(context_length, session.size("taps"), "taps")
         self._context = {
             name.removeprefix("past_key_values."): np.zeros(
@@ -52,14 +55,14 @@ class DFlashDrafter:
         count = self._consumed
         feeds = {f"past_key_values.{name}": rows[:, : self._cached] for name, rows in self._context.items()}
         feeds["taps"] = self._taps.rows[None, self._cached : count]
-        width = self._session.size("inputs_embeds") if self._hooks.embed else 0
-        feeds[self._hooks.tokens_in] = self._hooks.value([t1], width)
+        self._hooks.fill(self._t1, [t1])
+        feeds[self._hooks.tokens_in] = self._t1
         outputs = self._session.run([*self._row_outputs, *self._present], feeds)
         own, present = outputs[: len(self._row_outputs)], outputs[len(self._row_outputs) :]
         for rows, new in zip(self._context.values(), present, strict=True):
             rows[:, self._cached : count] = new
         self._cached = count
-        return self._chosen(own, limit, Chain(self._hooks, pick, count + 1, t1), tau)
+        return self._chosen(own, limit, Chain(self._hooks, pick, count + 1, t1, limit), tau)
 
     def _rows_from(self, hooks: Hooks) -> tuple[str, ...]:
         """The outputs that picks are made from."""
@@ -68,7 +71,7 @@ class DFlashDrafter:
     def _chosen(self, outputs: list[NDArray[Any]], limit: int, chain: Chain, tau: float) -> Draft:
         """Pick along the rows."""
         for row in outputs[0][0, :limit]:
-            if chain.add(row).confidence < tau:
+            if chain.add(row).under(tau):
                 break
         return chain.draft()
 
@@ -103,7 +106,7 @@ class DFlash2Drafter(DFlashDrafter):
             row = np.full(self.vocab_size or 0, -np.inf, np.float32)
             row[candidates[j]] = scores[j, came_from]
             chosen = chain.add(row)
-            if chosen.confidence < tau:
+            if chosen.under(tau):
                 break
             # A pick from outside, which only a caller's own choice can be, is followed as the best candidate would be.
             came_from = int((candidates[j] == chosen.token).argmax())

@@ -41,7 +41,7 @@ class DraftModelDrafter:
         while True:
             rows.append(row)
             picks.append(pick(row, start + 1 + len(picks)))
-            if len(picks) == limit or picks[-1].confidence < tau:
+            if len(picks) == limit or picks[-1].under(tau):
                 return Draft.of(picks, np.stack(rows))
             row = self._feed([picks[-1].token])
 

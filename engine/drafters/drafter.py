@@ -18,14 +18,19 @@ class Pick(NamedTuple):
 
     ``p`` is the token's probability (of the full softmax when greedy, of the distribution it was drawn from when
     sampling); ``confidence`` is what ``tau`` is compared with: the token's probability in the full softmax or, where
-    the token was drawn, that of the row's top; ``q`` is the distribution the token was drawn from, ``[vocab]``,
-    ``None`` when it was picked deterministically.
+    the token was drawn, that of the row's top; both are ``None`` where nothing waits for them, and are then those of
+    the full softmax. ``q`` is the distribution the token was drawn from, ``[vocab]``, ``None`` when it was picked
+    deterministically.
     """
 
     token: int
-    p: float
-    confidence: float
+    p: float | None = None
+    confidence: float | None = None
     q: NDArray[np.float64] | None = None
+
+    def under(self, tau: float) -> bool:
+        """Whether its confidence is known to be under ``tau``."""
+        return self.confidence is not None and self.confidence < tau
 
 
 PickRow = Callable[[NDArray[np.float32], int], Pick]
@@ -78,17 +83,37 @@ class Draft:
 
     @classmethod
     def of(cls, picks: Sequence[Pick], logits: NDArray[np.float32] | None = None) -> "Draft":
-        """Collect the picks of a drafter with probabilities."""
+        """Collect the picks of a drafter with probabilities; those that a pick left out come from its row."""
+        tokens = tuple([pick.token for pick in picks])
+        p: list[float | None] = [pick.p for pick in picks]
+        confidence = [pick.confidence for pick in picks]
+        if None in p and logits is not None:
+            full = full_softmax_at(logits, tokens)
+            p = [own if pick.p is None else pick.p for pick, own in zip(picks, full, strict=True)]
+            confidence = [own if pick.p is None else pick.confidence for pick, own in zip(picks, full, strict=True)]
         size = next((len(pick.q) for pick in picks if pick.q is not None), None)
         return cls(
-            tuple(pick.token for pick in picks),
-            tuple(pick.p for pick in picks),
-            tuple(pick.confidence for pick in picks),
+            tokens,
+            _known(p),
+            _known(confidence),
             None
             if size is None
             else tuple(np.eye(1, size, pick.token)[0] if pick.q is None else pick.q for pick in picks),
             logits,
         )
+
+
+def full_softmax_at(logits: NDArray[np.float32], tokens: Sequence[int]) -> list[float]:
+    """The probability of one token of each row in the full softmax, all rows at once."""
+    scaled = logits - np.maximum.reduce(logits, axis=1)[:, None]
+    np.exp(scaled, out=scaled)
+    p: list[float] = (scaled[np.arange(len(tokens)), tokens] / np.add.reduce(scaled, axis=1)).tolist()
+    return p
+
+
+def _known(values: Sequence[float | None]) -> tuple[float, ...] | None:
+    known = [value for value in values if value is not None]
+    return tuple(known) if len(known) == len(values) else None
 
 
 class Drafter(Protocol):

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.base.base import Floats
-from engine.drafters.drafter import Draft, Pick, PickRow
+from engine.drafters.drafter import Draft, Pick, PickRow, full_softmax_at
 from engine.errors import EngineFault
 
 Embed = Callable[[Sequence[int]], Floats]
@@ -43,47 +43,64 @@ class Hooks:
         """The graph's output that is chosen from."""
         return "hidden_out" if self.choose else "logits"
 
-    def value(self, tokens: Sequence[int], width: int) -> NDArray[Any]:
-        """What that input is given: ids ``[1, n]``, or embeddings ``[1, n, width]``.
+    def fill(self, taken: NDArray[Any], tokens: Sequence[int]) -> None:
+        """Write what that input is given: ids ``[1, n]``, or embeddings ``[1, n, width]``.
 
         Raises:
             EngineFault: the embeddings have another shape.
         """
         if self.embed is None:
-            return np.array([tokens], np.int64)
+            taken[0] = tokens
+            return
         rows = self.embed(tokens)
-        if rows.shape != (len(tokens), width):
-            raise EngineFault(f"the embed hook gave shape {rows.shape}, the drafter takes {(len(tokens), width)}")
-        return np.asarray(rows, np.float32)[None]
+        if rows.shape != taken.shape[1:]:
+            raise EngineFault(f"the embed hook gave shape {rows.shape}, the drafter takes {taken.shape[1:]}")
+        taken[0] = rows
 
 
 NO_HOOKS = Hooks()
 
 
 class Chain:
-    """The picks of one draft, in order. ``position`` is where the first of them will stand, ``before`` stands ahead."""
+    """The picks of one draft, in order, ``limit`` at most.
 
-    def __init__(self, hooks: Hooks, pick: PickRow, position: int, before: int) -> None:
+    ``position`` is where the first of them will stand, ``before`` stands ahead of it.
+    """
+
+    def __init__(self, hooks: Hooks, pick: PickRow, position: int, before: int, limit: int) -> None:
         self._choose = hooks.choose
         self._pick = pick
         self._position = position
         self._before = before
+        self._limit = limit
         self._picks: list[Pick] = []
-        self._logits: list[Floats] = []
+        self._logits: Floats | None = None
+        self._known = 0
 
     def add(self, row: Floats) -> Pick:
         """Choose from the next row, of logits or of hidden state; it may be a buffer that is overwritten later."""
-        own = np.array(row)
-        pick = self._picked(own) if self._choose is None else self._choose(own, self._before, self._picked)
+        pick = self._picked(row) if self._choose is None else self._choose(row.copy(), self._before, self._judged)
         self._picks.append(pick)
         self._before = pick.token
         return pick
 
     def draft(self) -> Draft:
         """All of them, with the logits if every pick was made from some."""
-        known = len(self._logits) == len(self._picks) > 0
-        return Draft.of(self._picks, np.stack(self._logits) if known else None)
+        known = self._known == len(self._picks)
+        return Draft.of(self._picks, self._logits[: self._known] if known and self._logits is not None else None)
 
     def _picked(self, logits: Floats) -> Pick:
-        self._logits.append(logits)
-        return self._pick(logits, self._position + len(self._picks))
+        if self._logits is None:
+            self._logits = np.empty((self._limit, len(logits)), np.float32)
+        own = self._logits[self._known]
+        own[:] = logits
+        self._known += 1
+        return self._pick(own, self._position + len(self._picks))
+
+    def _judged(self, logits: Floats) -> Pick:
+        """A pick with its figures: whether the others of this draft come from logits is not known yet."""
+        pick = self._picked(logits)
+        if pick.p is not None:
+            return pick
+        (p,) = full_softmax_at(logits[None], (pick.token,))
+        return pick._replace(p=p, confidence=p)

@@ -42,6 +42,7 @@ class MtpDrafter:
         self._outputs: dict[str, NDArray[np.float32]] = {"hidden_out": np.zeros((1, 1, width), np.float32)}
         if self.vocab_size is not None:
             self._outputs["logits"] = np.zeros((1, 1, self.vocab_size), np.float32)
+        self._row: NDArray[np.float32] = self._outputs[hooks.rows_out][0, 0]
         self._passes: dict[int, Pass] = {}
 
     @property
@@ -56,10 +57,10 @@ class MtpDrafter:
         self._fed_t1 = None
         row = self._feed([*self._tokens[first + 1 :], t1], self._hidden.rows[first:count], first)
         self._cached, self._fed_t1 = count - 1, t1
-        chain = Chain(self._hooks, pick, count + 1, t1)
+        chain = Chain(self._hooks, pick, count + 1, t1, limit)
         for j in range(1, limit):
             chosen = chain.add(row)
-            if chosen.confidence < tau:
+            if chosen.under(tau):
                 return chain.draft()
             row = self._feed([chosen.token], self._outputs["hidden_out"][0], count - 1 + j)
         chain.add(row)
@@ -85,12 +86,10 @@ class MtpDrafter:
     def _feed(self, tokens: Sequence[int], hidden: NDArray[np.float32], start: int) -> NDArray[np.float32]:
         """Run pairs from ``start`` on; what to choose from in the last one, a buffer that the next call overwrites."""
         pass_ = self._pass(len(tokens))
-        taken = pass_.inputs[self._hooks.tokens_in]
-        taken[:] = self._hooks.value(tokens, taken.shape[-1])
+        self._hooks.fill(pass_.inputs[self._hooks.tokens_in], tokens)
         pass_.inputs["hidden"][0] = hidden
         pass_.run(start + len(tokens))
-        row: NDArray[np.float32] = self._outputs[self._hooks.rows_out][0, 0]
-        return row
+        return self._row
 
     def _pass(self, width: int) -> Pass:
         if (known := self._passes.get(width)) is not None:

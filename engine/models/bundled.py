@@ -108,9 +108,7 @@ def open_bundle(folder: Path | None = None) -> Bundle:
     return Bundle(folder, manifest)
 
 
-def load_base(
-    bundle: Bundle, *, threads: int = 1, plain_width: int = 1, session: OpenSession = Session
-) -> OnnxBase:
+def load_base(bundle: Bundle, *, threads: int = 1, plain_width: int = 1, session: OpenSession = Session) -> OnnxBase:
     """The bundle's base, empty.
 
     Raises:

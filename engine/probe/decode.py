@@ -16,7 +16,7 @@ from engine.errors import EngineFault, Refused
 from engine.loop import Result, prefill, run, run_from
 from engine.options import Options
 from engine.records import Round
-from engine.sampling import AnySampler, Rejection, sampler_of
+from engine.sampling import AnySampler, Rejection, picker, sampler_of
 
 Clock = Callable[[], float]
 
@@ -80,6 +80,7 @@ def by_hand(base: Base, drafter: Drafter, prompt: Sequence[int], options: Option
     """Speculative decoding as one would write it down, with no records, no faults and no fallback."""
     empty(base, drafter)
     sampler = comparable(options)
+    pick = picker(sampler, options.tau)
     began = clock()
     anchor = sampler.choose(prefill(base, prompt), len(prompt))
     drafter.commit(prompt, base.features(0, len(prompt)))
@@ -93,7 +94,7 @@ def by_hand(base: Base, drafter: Drafter, prompt: Sequence[int], options: Option
         if drafter.needs_anchor_row:
             row = base.step(anchor).copied()
         if limit and anchor not in options.stop_tokens:
-            draft = drafter.draft(anchor, limit, sampler.propose, options.tau, row)
+            draft = drafter.draft(anchor, limit, pick, options.tau, row)
             doubted = (j for j, p in enumerate(draft.confidence or ()) if p < options.tau)
             draft = draft.cut(next(doubted, limit))
         if options.form == "one-pass" and draft.tokens:

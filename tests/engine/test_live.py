@@ -208,7 +208,7 @@ def test_a_request_opens_models_by_name_and_adds_their_stop_tokens() -> None:
 @pytest.mark.parametrize(
     ("drafter", "error", "says"),
     [
-        ("eagle", ModelError, "no drafter 'eagle', it has scripted, lookup and none"),
+        ("eagle", ModelError, "no drafter 'eagle', it has scripted, lookup, synthetic, draft-model and none"),
         (":n=3", Refused, "give a name"),
         ("lookup:n", Refused, "'n' is not key=value"),
         ("lookup:n=three", Refused, "n is 'three', not a whole number"),
@@ -217,11 +217,16 @@ def test_a_request_opens_models_by_name_and_adds_their_stop_tokens() -> None:
         ("lookup:size=3", Refused, "no argument 'size': it takes n, min, match"),
         ("none:n=3", Refused, "no argument 'n': it takes none"),
         ("scripted:takes=a-b", Refused, "takes is 'a-b'"),
+        ("synthetic:rates=a-b", Refused, "rates is 'a-b', expected numbers"),
+        ("synthetic:rates=2", Refused, "the acceptance rate of draft 1 is 2"),
+        ("synthetic:seed=x", Refused, "seed is 'x', not a whole number"),
+        ("draft-model", Refused, "name its model, as in draft-model:FOLDER"),
+        ("draft-model:no/such,place=1", ModelError, "no/such,place=1: no such folder"),
     ],
 )
 def test_a_drafter_that_is_named_wrongly_is_refused(drafter: str, error: type[Exception], says: str) -> None:
     with pytest.raises(error, match=says):
-        open_models("toy").drafter(drafter)
+        open_models("toy").drafter(drafter, [1, 2, 3])
 
 
 def test_a_lookup_takes_its_arguments_by_name() -> None:

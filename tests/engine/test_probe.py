@@ -60,18 +60,27 @@ def test_the_loop_written_by_hand_gives_plain_decode(
 @given(
     st.integers(0, 500),
     st.sampled_from((0.0, 0.5)),
-    st.sampled_from(({}, {"top_k": 3}, {"top_p": 0.8})),
+    st.sampled_from(((0, 1.0), (3, 1.0), (0, 0.8))),
     st.sampled_from(("one-pass", "two-pass")),
     st.integers(1, 5),
 )
 def test_by_hand_it_gives_the_gumbel_samplers_plain_text_and_counts_what_the_engine_counts(
-    seed: int, tau: float, processing: dict[str, float], form: str, k: int
+    seed: int, tau: float, processing: tuple[int, float], form: str, k: int
 ) -> None:
     logits_of = tied_logits(VOCAB, seed)
     base, drafter = ToyBase(VOCAB, logits_of), Wanderer(logits_of, VOCAB, 0.6, seed)
+    top_k, top_p = processing
     options = Options(
-        form=form, k=k, max_tokens=24, sampler="gumbel", temperature=0.7, tau=tau, seed=seed, **processing
-    )  # type: ignore[arg-type]
+        form=form,
+        k=k,
+        max_tokens=24,
+        sampler="gumbel",
+        temperature=0.7,
+        top_k=top_k,
+        top_p=top_p,
+        tau=tau,
+        seed=seed,
+    )
     made = by_hand(base, drafter, PROMPT, options, lambda: 0.0)
     assert made.tokens == plain(base, PROMPT, options, lambda: 0.0).tokens
     theirs = run(ToyBase(VOCAB, logits_of), Wanderer(logits_of, VOCAB, 0.6, seed), PROMPT, options)
