@@ -33,7 +33,8 @@ from engine.request import LiveRequest
 PROMPT = "soak"
 DRAFTERS = ("scripted:takes=3-1-0-2", "scripted:takes=5-0", "lookup", "none")
 READERS = 4
-CATCH_UP = 30.0
+CATCH_UP = 120.0
+BREAKS = 0.01
 GROWTH_MB = 12.0
 
 
@@ -57,6 +58,20 @@ class Report(NamedTuple):
 
 class Broken(AssertionError):
     """A round was lost, made twice, or is wrong."""
+
+
+class Flaky(SocketFeed):
+    """A connection that breaks now and then."""
+
+    def __init__(self, path: Path, chance: random.Random) -> None:
+        super().__init__(path)
+        self._chance = chance
+
+    def read(self) -> bytes | None:
+        if self._chance.random() < BREAKS:
+            self.close()
+            return None
+        return super().read()
 
 
 class Soak:
@@ -181,7 +196,7 @@ class Soak:
             self._check_readers()
             self._readers.pop(self._random.randrange(READERS)).close()
         else:
-            self._readers.append(Watched(SocketFeed(self._socket)))
+            self._readers.append(Watched(Flaky(self._socket, self._random)))
 
     def _check_readers(self) -> None:
         """Each has the very rounds that the driver has, once it has caught up."""

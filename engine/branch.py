@@ -6,6 +6,7 @@ from pathlib import Path
 from engine.kept import KeptRounds
 from engine.records import AnyRecord, End, Event, Header, Prefill, Round, RoundSource, Tokens
 from engine.trace.decoding import Unknown
+from engine.trace.progress import Progress
 
 
 class Branch:
@@ -87,13 +88,14 @@ def save(source: RoundSource, path: Path) -> None:
         if source.prefill is not None:
             writer.write(source.prefill)
         events = list(source.events())
-        emitted = 0
+        so_far = Progress()
         for index in range(len(source)):
             round_ = source.round(index)
-            emitted += round_.count
+            so_far.note(round_)
             writer.write(round_)
             while events and (events[0].round is None or events[0].round <= index):
                 writer.write(events.pop(0))
         for event in events:
             writer.write(event)
-        writer.write(source.end or End(reason="aborted", rounds=len(source), emitted=emitted))
+        aborted = End(reason="aborted", rounds=so_far.rounds, emitted=so_far.emitted, fell_back_at=so_far.fell_back_at)
+        writer.write(source.end or aborted)

@@ -54,7 +54,7 @@ KEYS: tuple[Key, ...] = (
     Key("run.slower", ("minus",), "-", "faster(-1)", "slower", "Fewer rounds a second.", RUN, 0, 3),
     Key("run.interrupt", ("escape",), "esc", "interrupt", "stop", "Stop running; drop a count.", RUN, 0, 4),
     Key("run.options", ("o",), "o", "options", "options", "Other options or drafter from here on: a fork.", RUN),
-    Key("run.restart", ("R",), "R", "restart", "restart", "Start a lost engine again behind the last good round.", RUN),
+    Key("run.restart", ("R",), "R", "restart", "restart", "Start a lost engine again; end one that hangs.", RUN),
     Key("run.save", ("W",), "W", "save", "save", "Save the rounds of a live run as a trace.", RUN),
     Key("pane.number", (), "1-5", "", "pane", "Show or focus Text, Round, Fallback, Cost, Rounds.", LOOK),
     Key("pane.next", ("tab",), "tab", "cycle(1)", "pane", "Next pane.", LOOK),

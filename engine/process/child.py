@@ -13,7 +13,7 @@ from contextlib import suppress
 from engine.errors import Refused
 
 CHUNK = 1 << 16
-WORDS, LONGEST_WORD = 60, 300
+WORDS, LONGEST_WORD = 200, 300
 """Lines of stderr that are remembered, and the length of one."""
 _TICK = 0.1
 _READ = select.POLLIN | select.POLLHUP | select.POLLERR

@@ -99,6 +99,10 @@ class Link:
                 case record:
                     return record
 
+    def kill(self) -> None:
+        """End it at once; it is found out by whoever waits for it."""
+        self._child.kill()
+
     def close(self, grace: float = 2.0) -> None:
         """Tell it to quit and end it, at once where it is not gone after ``grace`` seconds."""
         self._child.send(encoded(Quit()))

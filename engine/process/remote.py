@@ -22,7 +22,7 @@ class RemoteRun:
     ``timeout`` seconds or sends what is no round ends the run with a fault, in ``events`` and ``end``; ``rewind`` then
     starts another, which is fed the rounds that it is given.
 
-    ``interrupt`` and ``close`` may be called while another thread is in ``step``.
+    ``interrupt``, ``kill`` and ``close`` may be called while another thread is in ``step``.
 
     Raises:
         Refused: there is no such command.
@@ -173,6 +173,12 @@ class RemoteRun:
         if why is not None:
             again = f"here the engine was started again: {why}"
             self._events.append(Event(round=len(kept), level="warning", code="restarted", message=again))
+
+    def kill(self) -> None:
+        """End the engine at once, whatever it is at: a fault, behind which another can be started."""
+        for link in (self._link, self._starting):
+            if link is not None:
+                link.kill()
 
     def close(self) -> None:
         """End the engine. What was made and not handed out is dropped."""

@@ -144,7 +144,7 @@ def test_branches_are_kept_named_and_saved_as_traces_that_say_where_they_branche
     trunk = LiveSource(shared, shared)
     for _ in range(5):
         trunk.append(_some(trunk.make()))
-    branch = trunk.fork(3, Options.from_map({**trunk.header.options, "fallback_below": 9.0, "fallback_window": 1}))
+    branch = trunk.fork(3, Options.from_map({**trunk.header.options, "fallback_below": 9.0, "fallback_window": 4}))
     while (round_ := branch.make()) is not None:
         branch.append(round_)
     branch.finish()

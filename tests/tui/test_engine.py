@@ -72,6 +72,22 @@ async def test_a_killed_engine_leaves_its_rounds_and_is_started_again_at_a_key(r
         assert [event.code for event in trace.events()] == ["restarted"]
 
 
+async def test_an_engine_that_does_not_answer_is_ended_at_a_key(run: RemoteRun) -> None:
+    async with stepped(run, 3) as screen:
+        await screen.press("R")
+        assert "the engine is there" in screen.lines[-2]
+        assert run.pid is not None
+        os.kill(run.pid, signal.SIGSTOP)
+        await screen.pilot.press("n")
+        await screen.pilot.pause()
+        assert "making round 3" in screen.lines[-2]
+        await screen.press("R")
+        assert "ended by SIGKILL, making round 3" in screen.lines[-2]
+        await screen.press("R")
+        await screen.press("n")
+        assert len(screen.session.source) == 4
+
+
 async def test_other_options_fork_the_run_behind_the_cursor(run: RemoteRun) -> None:
     async with stepped(run, 6) as screen:
         await screen.press("p", "p", "o")

@@ -47,10 +47,18 @@ class EngineScreen(Frame):
         """What follows every change of the session."""
 
     def action_restart(self) -> None:
-        """Start the engine again behind the last good round."""
-        source = self._forkable()
-        if source is not None:
+        """Start a lost engine again behind the last good round; one that does not answer is ended by this first."""
+        session = self._session
+        source = None if session is None else session.source
+        if session is None or not isinstance(source, LiveSource) or source.engine is None:
+            self._forkable()
+        elif source.engine.lost is not None and not self._making:
             self._start_fork(source, len(source), changes.Changes(None, None))
+        elif self._making:
+            source.engine.kill()
+        else:
+            session.note = "the engine is there: o goes on by other options"
+            self.after()
 
     def action_options(self) -> None:
         """Ask for other options, and go on by them from the cursor on."""
