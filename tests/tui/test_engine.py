@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -16,7 +17,7 @@ from engine.process.remote import RemoteRun
 from engine.process.watch import Watched
 from engine.trace.reader import Trace
 from engine.trace.writer import TraceWriter
-from tests.process.engines import REQUEST, engine, gone
+from tests.process.engines import REQUEST, ROOT, engine, gone
 from tests.trace.makes import a_run
 from tests.tui.screens import Screen, running
 from tui import changes
@@ -149,6 +150,24 @@ def test_a_run_is_opened_as_a_process_and_quitting_ends_it(tmp_path: Path) -> No
         assert trace.round(0) == round_
         assert trace.end is not None
         assert trace.end.reason == "aborted"
+
+
+def test_for_debugging_the_engine_runs_in_the_screens_own_process() -> None:
+    live = Live(Wanted(REQUEST, in_process=True))
+    source = live.open()
+    assert source.make() is not None
+    assert source.engine is None
+    branch = source.fork(0, drafter="none")
+    assert branch.header.drafter is None
+    live.close()
+
+
+def test_an_engine_elsewhere_is_told_what_was_given(tmp_path: Path) -> None:
+    command = f"env -i PYTHONPATH={ROOT} {sys.executable} -m engine engine --wait --model toy --drafter none --k 2"
+    live = Live(Wanted(REQUEST, engine=command, words={"prompt": "hi", "options": {"max_tokens": 4}}))
+    header = live.open().header
+    live.close()
+    assert (header.prompt, header.options["k"], header.options["max_tokens"]) == ((104, 105), 2, 4)
 
 
 @pytest.mark.parametrize(

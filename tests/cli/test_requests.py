@@ -1,0 +1,60 @@
+"""The options of a run are declared once for many commands; an engine elsewhere is told only what was given."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from engine.commands.requests import given, takes_request
+from engine.request import LiveRequest
+
+Seen = list[tuple[LiveRequest, dict[str, Any]]]
+
+
+@pytest.fixture
+def seen() -> Seen:
+    return []
+
+
+@pytest.fixture
+def command(seen: Seen) -> typer.Typer:
+    app = typer.Typer()
+
+    @app.command()
+    @takes_request
+    def act(context: typer.Context, request: Callable[[], LiveRequest], loud: bool = False) -> None:
+        """Act."""
+        assert loud
+        made = request()
+        seen.append((made, given(context, made)))
+
+    return app
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("", {}),
+        ("--k 5", {"options": {"k": 5}}),
+        ("--prompt hello --drafter lookup --threads 2", {"prompt": "hello", "drafter": "lookup", "threads": 2}),
+        ("--temperature 0.5", {"options": {"temperature": 0.5, "sampler": "rejection"}}),
+        ("--fallback auto", {"auto_bar": True, "options": {"fallback_below": 0.0}}),
+        ("--stop a --stop 7 --ignore-stops", {"stop": ("a", "7"), "ignore_model_stops": True}),
+    ],
+)
+def test_only_what_stood_on_the_command_line_is_told(
+    command: typer.Typer, seen: Seen, words: str, told: dict[str, Any]
+) -> None:
+    ran = CliRunner(env={"DFLASH2_K": "6"}).invoke(command, ["--loud", *words.split()])
+    assert ran.exit_code == 0, ran.output
+    request, found = seen[0]
+    assert found == told
+    assert request.options.k == (5 if "--k" in words else 6)
+
+
+def test_a_commands_own_options_stand_beside_those_of_a_run(command: typer.Typer) -> None:
+    shown = CliRunner().invoke(command, ["--help"]).output
+    for word in ("--loud", "--prompt", "--fallback-window", "--candidates"):
+        assert word in shown
