@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from engine.drafters.drafter import Drafter
+from engine.drafters.lookup import LookupDrafter
 from engine.loop import Run, prefill, rounds
 from engine.models import bundled
 from engine.options import FORMS, Options
@@ -40,7 +41,10 @@ class Models:
         self.bundle = bundled.open_bundle(folder)
         self.base = bundled.load_base(self.bundle, plain_width=plain_width)
         self.tokenizer = self.bundle.tokenizer()
-        self.drafters = {kind: bundled.load_drafter(self.bundle, kind) for kind in self.bundle.manifest.drafters}
+        self.drafters: dict[str, Drafter] = {
+            kind: bundled.load_drafter(self.bundle, kind) for kind in self.bundle.manifest.drafters
+        }
+        self.drafters["lookup"] = LookupDrafter()
 
     def decode(self, prompt: list[int], drafter: Drafter | None, options: Options) -> Decoded:
         self.base.rollback(0)

@@ -62,6 +62,8 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True, help="holds base.pt and tokenizer.json; text.npy is written")
     parser.add_argument("--sequences", type=int, default=1024)
+    parser.add_argument("--length", type=int, default=512)
+    parser.add_argument("--greedy", action="store_true", help="no sampling, and fewer prompts from the showcase")
     parser.add_argument("--windows", type=int, default=1800, help="windows of the training code itself, added behind")
     parser.add_argument("--seed", type=int, default=11)
     args = parser.parse_args()
@@ -74,12 +76,14 @@ def main() -> None:
     written = []
     batch = 128
     for _ in range(args.sequences // batch):
-        size = int(rng.integers(24, 96))
-        prompts = prompts_from([data.train["code"], data.showcase["heart"]], [80, 48], size, rng)
-        temperature = torch.tensor([0.0, 0.0, 0.5, 0.8])[torch.arange(batch) % 4]
-        written.append(write(model, prompts, 512, temperature, generator).numpy().astype(np.uint16))
+        size = int(rng.integers(24, 80 if args.greedy else 96))
+        counts = [112, 16] if args.greedy else [80, 48]
+        prompts = prompts_from([data.train["code"], data.showcase["heart"]], counts, size, rng)
+        temperature = torch.tensor([0.0, 0.0, 0.0 if args.greedy else 0.5, 0.0 if args.greedy else 0.8])
+        temperature = temperature[torch.arange(batch) % 4]
+        written.append(write(model, prompts, args.length, temperature, generator).numpy().astype(np.uint16))
         print(len(written) * batch, "sequences", flush=True)
-    windows = prompts_from([data.train["code"]], [args.windows], 512, rng).numpy().astype(np.uint16)
+    windows = prompts_from([data.train["code"]], [args.windows], args.length, rng).numpy().astype(np.uint16)
     np.save(args.out / "text.npy", np.concatenate([*written, windows]))
 
 
