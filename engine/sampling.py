@@ -183,8 +183,12 @@ AnySampler = Greedy | Gumbel | Rejection
 
 def picker(sampler: AnySampler, tau: float) -> PickRow:
     """How a drafter picks. Where nothing is drawn and nothing held against ``tau``, the figures can wait."""
+    if tau > 0:
+        return sampler.propose
     match sampler:
-        case Greedy() | Gumbel() if tau == 0:
+        case Greedy():
+            return lambda row, position: Pick(int(row.argmax()))  # noqa: ARG005
+        case Gumbel():
             return lambda row, position: Pick(sampler.choose(row, position))
         case _:
             return sampler.propose

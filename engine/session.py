@@ -209,7 +209,7 @@ class Pass:
         inputs: Mapping[str, NDArray[Any]],
         outputs: Mapping[str, NDArray[Any]],
     ) -> None:
-        self._session = session
+        self._run_bound = session.run_bound
         self._seqlens = np.zeros(1, np.int32)
         self._total = np.zeros((), np.int32)
         self._binding = session.binding()
@@ -226,7 +226,7 @@ class Pass:
         """Run; ``length_after`` is how many positions the cache holds afterwards."""
         self._seqlens[0] = length_after - 1
         self._total[...] = length_after
-        self._session.run_bound(self._binding)
+        self._run_bound(self._binding)
 
 
 def first_line(error: Exception) -> str:

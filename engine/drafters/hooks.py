@@ -79,9 +79,13 @@ class Chain:
 
     def add(self, row: Floats) -> Pick:
         """Choose from the next row, of logits or of hidden state; it may be a buffer that is overwritten later."""
-        pick = self._picked(row) if self._choose is None else self._choose(row.copy(), self._before, self._judged)
+        if self._choose is None:
+            own = self._kept(row)
+            pick = self._pick(own, self._position + len(self._picks))
+        else:
+            pick = self._choose(row.copy(), self._before, self._judged)
+            self._before = pick.token
         self._picks.append(pick)
-        self._before = pick.token
         return pick
 
     def draft(self) -> Draft:
@@ -89,17 +93,18 @@ class Chain:
         known = self._known == len(self._picks)
         return Draft.of(self._picks, self._logits[: self._known] if known and self._logits is not None else None)
 
-    def _picked(self, logits: Floats) -> Pick:
+    def _kept(self, logits: Floats) -> Floats:
+        """The same in memory of its own."""
         if self._logits is None:
             self._logits = np.empty((self._limit, len(logits)), np.float32)
         own = self._logits[self._known]
         own[:] = logits
         self._known += 1
-        return self._pick(own, self._position + len(self._picks))
+        return own
 
     def _judged(self, logits: Floats) -> Pick:
         """A pick with its figures: whether the others of this draft come from logits is not known yet."""
-        pick = self._picked(logits)
+        pick = self._pick(self._kept(logits), self._position + len(self._picks))
         if pick.p is not None:
             return pick
         (p,) = full_softmax_at(logits[None], (pick.token,))

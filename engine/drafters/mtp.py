@@ -44,6 +44,9 @@ class MtpDrafter:
             self._outputs["logits"] = np.zeros((1, 1, self.vocab_size), np.float32)
         self._row: NDArray[np.float32] = self._outputs[hooks.rows_out][0, 0]
         self._passes: dict[int, Pass] = {}
+        self._one = self._pass(1)
+        self._one_token, self._one_hidden = self._one.inputs[hooks.tokens_in], self._one.inputs["hidden"][0]
+        self._own_hidden = self._outputs["hidden_out"][0]
 
     @property
     def consumed(self) -> int:
@@ -58,11 +61,11 @@ class MtpDrafter:
         row = self._feed([*self._tokens[first + 1 :], t1], self._hidden.rows[first:count], first)
         self._cached, self._fed_t1 = count - 1, t1
         chain = Chain(self._hooks, pick, count + 1, t1, limit)
-        for j in range(1, limit):
+        for place in range(count, count + limit - 1):
             chosen = chain.add(row)
-            if chosen.under(tau):
+            if tau and chosen.under(tau):
                 return chain.draft()
-            row = self._feed([chosen.token], self._outputs["hidden_out"][0], count - 1 + j)
+            self._feed_own(chosen.token, place)
         chain.add(row)
         return chain.draft()
 
@@ -90,6 +93,13 @@ class MtpDrafter:
         pass_.inputs["hidden"][0] = hidden
         pass_.run(start + len(tokens))
         return self._row
+
+    def _feed_own(self, token: int, place: int) -> None:
+        """Run one more pair, of a token that it drafted and the hidden state that it drafted from."""
+        pass_ = self._one
+        self._hooks.fill(self._one_token, (token,))
+        self._one_hidden[:] = self._own_hidden
+        pass_.run(place + 1)
 
     def _pass(self, width: int) -> Pass:
         if (known := self._passes.get(width)) is not None:

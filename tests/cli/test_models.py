@@ -98,6 +98,21 @@ def test_more_tokens_than_the_context_holds_are_refused(tiny: Path, tmp_path: Pa
     assert "do not fit the base's context of 96: ask for at most 94" in made.err
 
 
+def test_a_prompt_longer_than_the_context_is_refused(tiny: Path, tmp_path: Path) -> None:
+    made = specstep("record", "--model", tiny, "--prompt", "x" * 200, "-o", tmp_path / "run.msgpack")
+    assert (made.code, made.out) == (2, "")
+    assert "201 positions of prompt and max_tokens 128 do not fit the base's context of 96" in made.err
+    assert "shorten the prompt" in made.err
+
+
+def test_a_k_beyond_the_drafters_block_is_told_and_the_run_goes_on(tiny: Path, tmp_path: Path) -> None:
+    path = tmp_path / "run.msgpack"
+    made = specstep("record", "--model", tiny, "--drafter", "dflash", "--k", "9", *RUN, "-o", path)
+    assert (made.code, made.err) == (0, "specstep: k is 9, but a block of 6 drafts at most 5\n")
+    with open_trace(path) as trace:
+        assert [event.code for event in trace.events()] == ["short-block"]
+
+
 def test_a_drafter_that_this_bundle_does_not_have_is_named(tiny: Path, tmp_path: Path) -> None:
     made = specstep("record", "--model", tiny, "--drafter", "eagle", *RUN, "-o", tmp_path / "run.msgpack")
     assert made.code == 2

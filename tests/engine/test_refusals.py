@@ -167,9 +167,12 @@ def test_more_than_the_base_can_hold_is_refused_and_told_what_fits() -> None:
     assert len(run(base, None, PROMPT, Options(max_tokens=7)).tokens) == 7
 
 
-def test_a_prompt_that_fills_the_base_is_refused() -> None:
-    with pytest.raises(Refused, match="shorten the prompt"):
-        run(ToyBase(VOCAB, LOGITS_OF, context_length=3), None, PROMPT, Options(max_tokens=1))
+@pytest.mark.parametrize("context_length", [1, 2, 3])
+def test_a_prompt_that_fills_the_base_or_is_longer_is_refused(context_length: int) -> None:
+    base = ToyBase(VOCAB, LOGITS_OF, context_length=context_length)
+    with pytest.raises(Refused, match=f"do not fit the base's context of {context_length}: shorten the prompt"):
+        run(base, None, PROMPT, Options(max_tokens=1))
+    assert base.consumed == 0
 
 
 def test_never_fell_back_is_none_and_not_zero() -> None:

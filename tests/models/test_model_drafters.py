@@ -302,6 +302,26 @@ def test_a_graph_of_another_kind_is_a_model_error(
         drafter(session, DrafterInfo(kind="x", name="x"), CONTEXT)
 
 
+@pytest.mark.parametrize(("k", "warns"), [(BLOCK - 1, False), (BLOCK, True), (20, True)])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_block_shorter_than_k_is_told_at_the_start_and_drafts_what_it_can(
+    bundle: Bundle, kind: str, k: int, warns: bool
+) -> None:
+    base = load_base(bundle)
+    running = Run(base, load_drafter(bundle, kind), 7, prefill(base, prompt(7)), Options(max_tokens=30, k=k))
+
+    block = kind != "mtp"
+    said = [(event.level, event.code, event.message) for event in running.events]
+    message = f"k is {k}, but a block of {BLOCK} drafts at most {BLOCK - 1}"
+    assert said == ([("warning", "short-block", message)] if block and warns else [])
+    first = running.step()
+    assert first is not None
+    assert len(first.drafts or ()) == (min(k, BLOCK - 1) if block else k)
+    for _ in rounds(running):
+        pass
+    assert tuple(running.emitted) == run(load_base(bundle), None, prompt(7), Options(max_tokens=30)).tokens
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_drafter_says_what_it_is(bundle: Bundle, kind: str) -> None:
     info = load_drafter(bundle, kind).info
