@@ -79,6 +79,7 @@ class Soak:
 
     def __init__(self, seed: int, folder: Path, *, max_tokens: int = 900, deaths: float = 0.01) -> None:
         self._random = random.Random(seed)
+        self._breaks = random.Random(seed)
         self._socket = folder / "engine.socket"
         self._deaths = deaths
         self._plain = plain_decode(max_tokens)
@@ -175,6 +176,7 @@ class Soak:
         )
         drafter = self._random.choice((None, *DRAFTERS))
         self._run.rewind(self._kept[:at], changed, drafter=drafter)
+        self._note_pid()
         self._kept.cut(at)
         del self._tokens[at + 1 :]
 
@@ -196,7 +198,7 @@ class Soak:
             self._check_readers()
             self._readers.pop(self._random.randrange(READERS)).close()
         else:
-            self._readers.append(Watched(Flaky(self._socket, self._random)))
+            self._readers.append(Watched(Flaky(self._socket, self._breaks)))
 
     def _check_readers(self) -> None:
         """Each has the very rounds that the driver has, once it has caught up."""

@@ -20,7 +20,7 @@ class RemoteRun:
 
     ``step`` makes a round, or hands out the next of those that ``order`` asked for. An engine that dies, hangs for
     ``timeout`` seconds or sends what is no round ends the run with a fault, in ``events`` and ``end``; ``rewind`` then
-    starts another, which is fed the rounds that it is given.
+    starts another, which is fed the rounds that it is given. It does so too where it finds the engine gone.
 
     ``interrupt``, ``kill`` and ``close`` may be called while another thread is in ``step``.
 
@@ -163,7 +163,11 @@ class RemoteRun:
             heard = link.ask(fork, f"going back to round {len(kept)}")
             self._take_over(link, heard, kept)
         except Lost as lost:
-            self._give_up(link, lost)
+            if link is self._link:
+                self._lose(lost)
+                self.rewind(kept, options, drafter=drafter, run=run)
+                return
+            link.close(0.0)
             raise EngineFault(str(lost)) from lost
         except SpecstepError:
             if link is not self._link:
@@ -262,12 +266,6 @@ class RemoteRun:
                 self._end = record
             case _:
                 pass
-
-    def _give_up(self, link: Link, lost: Lost) -> None:
-        if link is self._link:
-            self._lose(lost)
-        else:
-            link.close(0.0)
 
     def _lose(self, lost: Lost) -> None:
         """There is no engine any more: mark the place."""

@@ -142,6 +142,17 @@ def test_it_is_stopped_and_goes_on_in_another_process() -> None:
     goes_on(run, made)
 
 
+def test_an_engine_that_died_unseen_is_replaced_when_the_run_is_forked() -> None:
+    run = engine()
+    made = [round_ for _ in range(4) if (round_ := run.step())]
+    assert run.pid is not None
+    os.kill(run.pid, signal.SIGKILL)
+    run.rewind(made[:3])
+    assert [(event.code, event.round) for event in run.events] == [("restarted", 3)]
+    assert emitted(made[:3] + finished(run)) == PLAIN
+    run.close()
+
+
 def test_what_libraries_print_does_not_get_between_the_records() -> None:
     run = faulty("chatter", 2)
     assert emitted(finished(run)) == PLAIN

@@ -8,7 +8,7 @@ from benchmarks.soak import Soak
 
 
 def test_a_short_soak(tmp_path: Path) -> None:
-    report = Soak(7, tmp_path, max_tokens=300, deaths=0.04).run(2500)
+    report = Soak(7, tmp_path, max_tokens=300, deaths=0.1).run(2500)
     assert report.left == ()
     assert {"order", "step", "fork", "interrupt", "kill", "reader"} <= report.acts.keys()
     assert report.acts["reader checked"] > 0
