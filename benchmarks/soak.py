@@ -140,7 +140,7 @@ class Soak:
         """Rounds in advance: all of them, or up to an interrupt, or up to the engine's death."""
         fate = self._random.random()
         self._run.order(self._random.randint(2, 200))
-        left = self._random.randint(1, 60)
+        left, killed = self._random.randint(1, 60), self._acts["kill"]
         while self._run.pending:
             self._take(self._run.step())
             left -= 1
@@ -149,7 +149,7 @@ class Soak:
             elif left == 0 and fate < 0.4:
                 self._acts["interrupt"] += 1
                 self._run.interrupt()
-        if self._run.lost:
+        if self._acts["kill"] > killed:
             self._start_again()
         self._acts["order"] += 1
 
@@ -159,7 +159,7 @@ class Soak:
         os.kill(self._run.pid, signal.SIGKILL)
 
     def _start_again(self) -> None:
-        if self._run.events[-1].round != len(self._kept):
+        if self._run.lost and self._run.events[-1].round != len(self._kept):
             raise Broken(f"the fault is marked at {self._run.events[-1].round}, {len(self._kept)} rounds were made")
         self._run.rewind(self._kept)
         self._note_pid()
