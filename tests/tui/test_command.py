@@ -126,10 +126,11 @@ class Terminal:
 
 
 @pytest.fixture
-def terminal() -> Iterator[Terminal]:
+def terminal(tmp_path: Path) -> Iterator[Terminal]:
     if shutil.which("tmux") is None:
         pytest.skip("tmux is not installed, and the program needs a terminal to be seen in")
-    terminal = Terminal(f"specstep-{os.getpid()}")
+    # A server of its own for each test: the last one's may still be on its way out.
+    terminal = Terminal(f"specstep-{os.getpid()}-{tmp_path.name}")
     yield terminal
     terminal.stop()
 
