@@ -97,7 +97,7 @@ class Chain:
         """The same in memory of its own."""
         if self._logits is None:
             self._logits = np.empty((self._limit, len(logits)), np.float32)
-        own = self._logits[self._known]
+        own: Floats = self._logits[self._known]
         own[:] = logits
         self._known += 1
         return own
