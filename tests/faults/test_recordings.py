@@ -25,6 +25,11 @@ def ids(fault: Fault) -> str:
     return fault.name
 
 
+def decided(round_: Round) -> Round:
+    """What was decided in it: without times, and without the figures whose last digit is the machine's."""
+    return msgspec.structs.replace(timeless(round_), target_p=None, accept_p=None, gap=None, top=None, draft_top=None)
+
+
 def rounds(trace: Trace) -> list[Round]:
     return [trace.round(index) for index in range(len(trace))]
 
@@ -55,7 +60,7 @@ def test_the_run_beside_a_recording_is_small_and_right(fault: Fault) -> None:
 def test_a_recording_of_a_toy_is_made_again_token_for_token(fault: Fault) -> None:
     made = rounds_of(records_of(faulty(fault, fault.shown)))
     with Trace(FOLDER / f"{fault.name}.msgpack") as trace:
-        assert [timeless(round_) for round_ in rounds(trace)] == [timeless(round_) for round_ in made]
+        assert [decided(round_) for round_ in rounds(trace)] == [decided(round_) for round_ in made]
 
 
 @pytest.mark.parametrize("name", {repr(f.shown): f.name for f in FAULTS if f.shown.model == BUNDLED}.values())

@@ -111,7 +111,8 @@ def test_a_pause_in_the_middle_of_a_long_verify_finishes_that_round_and_makes_no
         running = engine.tell(RunUntil())
         assert base.reached.wait(10)
         engine.tell(Pause())
-        base.go_on.set()
+        # The pass goes on long enough for the engine to have read what it was told.
+        threading.Timer(1.0, base.go_on.set).start()
         reply = engine.upto(running)
         assert (reply.done.why, len(reply.rounds), reply.done.rounds) == ("paused", 2, 2)
         assert reply.rounds[-1].emitted
