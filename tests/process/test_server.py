@@ -100,6 +100,10 @@ class Slow(FaultyBase):
         super().__init__(self._wait, 2)
         self.reached, self.go_on = threading.Event(), threading.Event()
 
+    def let_go_on_soon(self) -> None:
+        """Late enough for the engine to have read what it was told meanwhile."""
+        threading.Timer(1.0, self.go_on.set).start()
+
     def _wait(self) -> None:
         self.reached.set()
         assert self.go_on.wait(10)
@@ -111,8 +115,7 @@ def test_a_pause_in_the_middle_of_a_long_verify_finishes_that_round_and_makes_no
         running = engine.tell(RunUntil())
         assert base.reached.wait(10)
         engine.tell(Pause())
-        # The pass goes on long enough for the engine to have read what it was told.
-        threading.Timer(1.0, base.go_on.set).start()
+        base.let_go_on_soon()
         reply = engine.upto(running)
         assert (reply.done.why, len(reply.rounds), reply.done.rounds) == ("paused", 2, 2)
         assert reply.rounds[-1].emitted
@@ -188,7 +191,7 @@ def test_quit_overtakes_a_run_and_writes_its_end() -> None:
         running = engine.tell(RunUntil())
         assert base.reached.wait(10)
         quitting = engine.tell(Quit())
-        base.go_on.set()
+        base.let_go_on_soon()
         assert engine.upto(running).done.why == "paused"
         reply = engine.upto(quitting)
         assert [record.rounds for record in reply.records if isinstance(record, End)] == [2]
