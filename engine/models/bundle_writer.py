@@ -32,13 +32,14 @@ class Networks:
 
 @dataclasses.dataclass(frozen=True)
 class Layout:
-    """What a bundle holds beside the sizes of its base."""
+    """What a bundle holds beside the sizes of its base; ``drafter_*`` are sizes of the block drafters (DFlash, DFlash 2)."""
 
     name: str
     context_length: int
     taps: tuple[int, ...]
     block_size: int
     drafter_layers: int
+    drafter_key_value_heads: int
     start_token: int
     stop_tokens: tuple[int, ...]
     selector_top: int = 16
@@ -51,6 +52,7 @@ def write_bundle(folder: Path, networks: Networks, sizes: Sizes, layout: Layout,
     shared = {name: networks.base[name] for name in ("embed_tokens.weight", "lm_head.weight") if name in networks.base}
     drafters: dict[str, DrafterEntry] = {}
     block = Block(layout.drafter_layers, layout.block_size, len(layout.taps))
+    block_sizes = dataclasses.replace(sizes, num_key_value_heads=layout.drafter_key_value_heads)
     with WeightFile(folder / WEIGHTS) as file:
 
         def write(name: str, weights: Weights, build: Callable[[Graph], None]) -> str:
@@ -61,8 +63,8 @@ def write_bundle(folder: Path, networks: Networks, sizes: Sizes, layout: Layout,
         digest = write("base", networks.base, lambda graph: base_graph(graph, sizes, layout.taps))
         builds: dict[str, tuple[Weights | None, Callable[[Graph], None]]] = {
             "mtp": (networks.mtp, lambda graph: mtp_graph(graph, sizes)),
-            "dflash": (networks.dflash, lambda graph: dflash_graph(graph, sizes, block)),
-            "dflash2": (networks.dflash2, lambda graph: dflash2_graph(graph, sizes, block, layout.selector_top)),
+            "dflash": (networks.dflash, lambda graph: dflash_graph(graph, block_sizes, block)),
+            "dflash2": (networks.dflash2, lambda graph: dflash2_graph(graph, block_sizes, block, layout.selector_top)),
         }
         for kind, (weights, build) in builds.items():
             if weights is None:

@@ -69,6 +69,7 @@ def write(folder: Path, nets: Networks, family: Family = Family(), storage: Stor
         taps=TAPS,
         block_size=BLOCK,
         drafter_layers=2,
+        drafter_key_value_heads=SIZES.num_key_value_heads,
         start_token=256,
         stop_tokens=(256,),
         selector_top=SELECTOR_TOP,

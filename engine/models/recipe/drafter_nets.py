@@ -1,5 +1,6 @@
 """The drafters in torch, with a training pass each that sees exactly what inference will see."""
 
+import dataclasses
 from collections.abc import Callable
 
 import torch
@@ -80,6 +81,7 @@ class DFlash(nn.Module):
 
     def __init__(self, shape: Shape) -> None:
         super().__init__()
+        shape = dataclasses.replace(shape, num_key_value_heads=shape.drafter_key_value_heads)
         h, eps = shape.hidden_size, shape.rms_norm_eps
         self.shape = shape
         self.fc = nn.Linear(len(shape.taps) * h, h, bias=False)

@@ -49,6 +49,7 @@ def export(
         taps=tuple(shape.taps),
         block_size=shape.block_size,
         drafter_layers=shape.drafter_layers,
+        drafter_key_value_heads=shape.drafter_key_value_heads,
         start_token=0,
         stop_tokens=(0,),
         selector_top=shape.selector_top,

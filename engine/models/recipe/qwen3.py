@@ -23,7 +23,8 @@ class Shape:
     rms_norm_eps: float = 1e-6
     taps: tuple[int, ...] = (1, 5, 8)
     block_size: int = 8
-    drafter_layers: int = 2
+    drafter_layers: int = 4
+    drafter_key_value_heads: int = 8
     conv_group: int = 16
     selector_rank: int = 32
     selector_top: int = 16

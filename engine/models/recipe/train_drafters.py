@@ -1,7 +1,7 @@
 """Train one drafter on what the base wrote: ``python -m engine.models.recipe.train_drafters --drafter mtp --out DIR``.
 
-Loss: cross-entropy to the base's own distribution at the predicted position (not to the one token that was drawn),
-later positions weighted less.
+Loss: cross-entropy to the base at the predicted position, half to its distribution and half to its best token (what
+greedy decoding will compare with); later positions weighted less.
 """
 
 import argparse
@@ -47,8 +47,11 @@ def soft_cross_entropy(base: Base, hidden: Tensor, target_hidden: Tensor) -> tup
     """Cross-entropy of the drafter's rows to the base's, and whether the argmax is equal, ``[rows]`` each."""
     target_logits = base.logits(target_hidden).float()
     logits = base.logits(hidden).float()
-    loss = -(torch.softmax(target_logits, -1) * torch.log_softmax(logits, -1)).sum(-1)
-    return loss, (logits.argmax(-1) == target_logits.argmax(-1)).float()
+    best = target_logits.argmax(-1, keepdim=True)
+    log_q = torch.log_softmax(logits, -1)
+    soft = -(torch.softmax(target_logits, -1) * log_q).sum(-1)
+    hard = -log_q.gather(-1, best)[..., 0]
+    return (soft + hard) / 2, (logits.argmax(-1) == best[..., 0]).float()
 
 
 def mtp_loss(
@@ -92,15 +95,18 @@ def dflash2_loss(
     before = anchors[:, None] + torch.arange(size - 1)
     target_logits = base.logits(hidden[:, before]).float()
     logits = base.logits(outputs).float()
-    unary = -(torch.softmax(target_logits, -1) * torch.log_softmax(logits, -1)).sum(-1)
+    target = torch.softmax(target_logits, -1)
+    best = target_logits.argmax(-1, keepdim=True)
+    log_q = torch.log_softmax(logits, -1)
+    unary = (-(target * log_q).sum(-1) - log_q.gather(-1, best)[..., 0]) / 2
     candidates = logits.topk(top, -1).indices
     scores = net.scores(outputs, logits, candidates, tokens[:, before]).float()
-    wanted = torch.softmax(target_logits, -1).gather(-1, candidates)
+    wanted = (target.gather(-1, candidates) + (candidates == best)) / 2
     selector = -(wanted * torch.log_softmax(scores, -1)).sum(-1)
     chosen = candidates.gather(-1, scores.argmax(-1, keepdim=True))[..., 0]
     weights = torch.exp(-torch.arange(size - 1) / 4.0)
     loss = ((unary + selector).mean((0, 1)) * weights).sum() / weights.sum()
-    return loss, (chosen == target_logits.argmax(-1)).float().mean((0, 1))
+    return loss, (chosen == best[..., 0]).float().mean((0, 1))
 
 
 Loss = Callable[[Base, nn.Module, Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
