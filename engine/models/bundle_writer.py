@@ -32,7 +32,7 @@ class Networks:
 
 @dataclasses.dataclass(frozen=True)
 class Layout:
-    """What a bundle holds beside the sizes of its base; ``drafter_*`` are sizes of the block drafters (DFlash, DFlash 2)."""
+    """What a bundle holds beside the sizes of its base; ``drafter_*`` are sizes of DFlash and DFlash 2."""
 
     name: str
     context_length: int
