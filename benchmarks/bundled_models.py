@@ -64,7 +64,7 @@ def main() -> None:
     parser.add_argument("--bundle", type=Path)
     parser.add_argument("--k", type=int, nargs="+", default=[3, 5, 7])
     parser.add_argument("--forms", nargs="+", default=["one-pass"], choices=FORMS)
-    parser.add_argument("--domains", nargs="+", default=["code", "docs", "prose", "story"])
+    parser.add_argument("--domains", nargs="+", default=["code", "docs", "prose", "story", "verse"])
     parser.add_argument("--drafters", nargs="+")
     parser.add_argument("--tokens", type=int, default=128)
     parser.add_argument("--prompts", type=int, default=20)

@@ -35,7 +35,7 @@ Drafters = Annotated[
     ),
 ]
 Domain = Annotated[
-    str | None, typer.Option("--domain", help="Held-out prompts that come with it: code, docs, prose or story.")
+    str | None, typer.Option("--domain", help="Held-out prompts that come with it: code, docs, prose, story or verse.")
 ]
 Prompts = Annotated[int, typer.Option("--prompts", help="How many prompts of the domain.")]
 Repeat = Annotated[

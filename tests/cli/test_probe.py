@@ -83,7 +83,7 @@ def test_without_a_prompt_it_takes_one_of_held_out_code() -> None:
 @pytest.mark.parametrize(
     ("flags", "says"),
     [
-        (["--domain", "law"], "--domain is 'law': use one of code, docs, prose, story"),
+        (["--domain", "law"], "--domain is 'law': use one of code, docs, prose, story, verse"),
         (["--prompts", "21"], "--prompts is 21: code has 1 to 20"),
         (["--prompts", "0"], "--prompts is 0: code has 1 to 20"),
     ],

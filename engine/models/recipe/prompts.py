@@ -30,17 +30,27 @@ def held_out_prompts(data: Path, tokenizer: Tokenizer, seed: int) -> dict[str, l
     return found
 
 
-def story_prompts(data: Path) -> list[dict[str, str]]:
-    """Each story up to the end of its first function's header: the base knows the rest by heart.
-
-    One of them it does not recall, so that is not offered.
-    """
+def known_stories(data: Path) -> dict[str, str]:
+    """The stories by title; one that the base does not recall is not offered."""
     texts = stories(documents(data))
+    return {title: text for (title, *_), text in zip(STORIES, texts, strict=True) if title != "the first day"}
+
+
+def story_prompts(texts: dict[str, str]) -> list[dict[str, str]]:
+    """Each story up to the end of its first function's header: the base knows the rest by heart."""
     return [
-        {"source": title, "text": text[: text.index(":\n", text.index("\ndef ")) + 2]}
-        for (title, *_), text in zip(STORIES, texts, strict=True)
-        if title != "the first day"
+        {"source": title, "text": text[: text.index(":\n", text.index("\ndef ")) + 2]} for title, text in texts.items()
     ]
+
+
+def verse_prompts(texts: dict[str, str]) -> list[dict[str, str]]:
+    """Each story up to the first three words of its verses: what follows is prose that does not loop."""
+    opening = 'TEXT = """\n'
+    found = []
+    for title, text in texts.items():
+        at = text.index(opening) + len(opening)
+        found.append({"source": title, "text": text[:at] + " ".join(text[at:].split(" ")[:3])})
+    return found
 
 
 def main() -> None:
@@ -51,7 +61,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=3)
     args = parser.parse_args()
     prompts = held_out_prompts(args.data, Tokenizer.from_file(str(args.tokenizer)), args.seed)
-    prompts["story"] = story_prompts(args.data)
+    texts = known_stories(args.data)
+    prompts |= {"story": story_prompts(texts), "verse": verse_prompts(texts)}
     args.out.write_text(json.dumps(prompts, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
