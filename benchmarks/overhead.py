@@ -47,7 +47,7 @@ class Measured:
     """The bundle's base and drafters over sessions that tell how long they were inside onnxruntime."""
 
     def __init__(self, folder: Path | None) -> None:
-        self._inside = 0.0
+        self._inside: list[float] = []
         self.bundle = bundled.open_bundle(folder)
         self.base = bundled.load_base(self.bundle, session=self._session)
         self.drafters: dict[str, Drafter | None] = {PLAIN: None}
@@ -56,11 +56,8 @@ class Measured:
 
     def _session(self, path: Path, *, threads: int) -> Session:
         session = Session(path, threads=threads)
-        session.measure(self._add)
+        session.measure(self._inside.append)
         return session
-
-    def _add(self, seconds: float) -> None:
-        self._inside += seconds
 
     def run(self, kind: str, prompt: list[int], options: Options, candidates: int) -> Cost:
         """A live run to its end."""
@@ -70,7 +67,7 @@ class Measured:
             drafter.rollback(0)
         live = LiveRun(self.base, drafter, prompt, options, candidates=candidates, plain_samples=0)
         made = []
-        self._inside = 0.0
+        self._inside.clear()
         began = time.perf_counter()
         while (round_ := live.step()) is not None:
             made.append(round_)
@@ -80,7 +77,7 @@ class Measured:
             for phase, ms in (round_.ms or {}).items():
                 by_phase[phase] += ms
         tokens = sum(round_.count for round_ in made)
-        return Cost(len(made), tokens, wall * 1000, self._inside * 1000, sum(by_phase.values()), dict(by_phase))
+        return Cost(len(made), tokens, wall * 1000, sum(self._inside) * 1000, sum(by_phase.values()), dict(by_phase))
 
 
 def main() -> int:

@@ -1,5 +1,6 @@
 """Which of a round's drafts the base confirms. Pure: rows of logits in, a decision out."""
 
+import math
 from collections.abc import Sequence, Set
 from typing import NamedTuple
 
@@ -59,19 +60,18 @@ def greedy_round(
     Raises:
         EngineFault: a row that the decision uses is not finite.
     """
-    best = logits.argmax(axis=1)
+    targets: list[int] = logits.argmax(axis=1).tolist()
     # A NaN is the maximum of its row for argmax, as infinity is.
-    finite = np.isfinite(logits[np.arange(len(logits)), best])
-    targets: list[int] = best.tolist()
-    all_finite = bool(finite.all())
-    if not all_finite or isinstance(sampler, Gumbel):
+    finite = [math.isfinite(logits.item(j, token)) for j, token in enumerate(targets)]
+    sound = all(finite)
+    if not sound or isinstance(sampler, Gumbel):
         for j, row in enumerate(logits):
             if not finite[j]:
                 targets[j] = argmax(np.nan_to_num(row, nan=-np.inf, posinf=-np.inf))
             elif isinstance(sampler, Gumbel):
                 targets[j] = sampler.choose(row, position + j)
     take, stopped = shorten_at_stop(draft.tokens, leading_matches(draft.tokens, targets), stop_tokens)
-    if not all_finite:
+    if not sound:
         _require_finite(finite, take, position)
     return Decision(take, stopped, tuple(targets), targets[take])
 
@@ -84,7 +84,7 @@ def sampled_round(draft: Draft, logits: Floats, position: int, sampler: Rejectio
     Raises:
         EngineFault: a row that the decision uses is not finite.
     """
-    finite = finite_rows(logits)
+    finite = finite_rows(logits).tolist()
     take, stopped, u, correction = 0, False, [], None
     for j, token in enumerate(draft.tokens):
         _require_finite(finite, j, position)
@@ -134,22 +134,27 @@ def row_facts(draft: Draft, logits: Floats, targets: Sequence[int], sampler: Any
 
 
 def _greedy_facts(draft: Draft, logits: Floats, targets: Sequence[int]) -> RowFacts | None:
-    """The facts of finite rows, in one go over all of them; ``None`` if one is not."""
-    count = len(logits)
-    rows, best = np.arange(count), logits.argmax(axis=1)
-    top = logits[rows, best]
-    if not np.isfinite(top).all():
+    """The facts of finite rows, ``None`` if one is not.
+
+    A few calls over all rows, and single numbers by ``item``: indexing by arrays costs more than the softmax here.
+    """
+    best: list[int] = logits.argmax(axis=1).tolist()
+    if not all(math.isfinite(logits.item(j, token)) for j, token in enumerate(best)):
         return None
-    scaled = logits - top[:, None]
-    scaled[rows, best] = -np.inf
-    gap = -np.maximum.reduce(scaled, axis=1)
-    scaled[rows, best] = 0.0
+    scaled = logits - np.maximum.reduce(logits, axis=1, keepdims=True)
+    for j, token in enumerate(best):
+        scaled[j, token] = -np.inf
+    second: list[float] = np.maximum.reduce(scaled, axis=1).tolist()
+    for j, token in enumerate(best):
+        scaled[j, token] = 0.0
     np.exp(scaled, out=scaled)
-    drafted = len(draft.tokens)
-    where = [*range(count), *range(drafted)]
-    p = scaled[where, [*targets, *draft.tokens]] / np.add.reduce(scaled, axis=1)[where]
-    values = p.tolist()
-    return RowFacts(tuple(values[:count]), tuple(values[count:]), tuple(gap.tolist()), 0)
+    total: list[float] = np.add.reduce(scaled, axis=1).tolist()
+    return RowFacts(
+        tuple([scaled.item(j, token) / total[j] for j, token in enumerate(targets)]),
+        tuple([scaled.item(j, token) / total[j] for j, token in enumerate(draft.tokens)]),
+        tuple([0.0 - gap for gap in second]),
+        0,
+    )
 
 
 def finite_rows(logits: Floats) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
@@ -192,7 +197,7 @@ def _best(row: Floats, count: int) -> list[int]:
     return best
 
 
-def _require_finite(finite: np.ndarray[tuple[int], np.dtype[np.bool_]], row: int, position: int) -> None:
+def _require_finite(finite: Sequence[bool], row: int, position: int) -> None:
     for j in range(row + 1):
         if not finite[j]:
             raise EngineFault(

@@ -8,7 +8,7 @@ import numpy as np
 
 from engine.accept import Decision, candidates_of, decide, row_facts
 from engine.base.base import Base, Floats, Rows
-from engine.drafters.drafter import Draft, Drafter
+from engine.drafters.drafter import Draft, Drafter, full_softmax_at
 from engine.errors import EngineFault, Refused
 from engine.fallback import SpecFallback
 from engine.options import Options
@@ -16,6 +16,8 @@ from engine.phases import Phases
 from engine.records import Event, Round
 from engine.sampling import AnySampler, Rejection, picker, sampler_of
 from engine.start import check_pair, check_prompt, check_start
+
+_NOTHING = Draft()
 
 
 class Result(NamedTuple):
@@ -156,26 +158,30 @@ class Run:
         return "max_tokens" if len(self.emitted) >= self.options.max_tokens else None
 
     def _round(self) -> Round:
-        began = self._clock()
         phases = Phases(self._clock)
         limit = min(self.options.k, self.options.max_tokens - len(self.emitted) - 1)
-        draft, anchor, reason = Draft(), None, self._plain_reason(limit)
+        draft, anchor, reason = _NOTHING, None, self._plain_reason(limit)
         if reason is None:
             assert self.drafter is not None
             if self.drafter.needs_anchor_row:
-                anchor = phases.time("step", lambda: self._step(self.t1)).copied()
-            draft = phases.time("draft", lambda: self._draft(limit, anchor))
+                anchor = self._step(phases).copied()
+            draft = self._draft(limit, anchor)
+            phases.end("draft")
             reason = None if draft.tokens else "zero-draft"
-        if reason is None:
-            rows = self._verify(draft, anchor, phases)
-        else:
-            rows = anchor or phases.time("step", lambda: self._step(self.t1))
-        decision = phases.time("accept", lambda: self._decide(draft, rows))
+        rows = self._verify(draft, anchor, phases) if reason is None else anchor or self._step(phases)
+        decision = self._rules.decide(draft, rows.logits, self.pos + 1, self.sampler, self._stop)
+        phases.end("accept")
         facts = row_facts(draft, rows.logits, decision.targets, self.sampler)
+        draft_p = self._draft_p(draft)
+        top, draft_top = candidates_of(rows.logits, self._candidates), candidates_of(draft.logits, self._candidates)
         emitted = (self.t1, *draft.tokens[: decision.take])
         pos = self.pos
-        phases.time("rollback", lambda: self._commit(emitted, rows))
+        phases.end("other")
+        self._commit(emitted, rows)
+        phases.end("rollback")
         self._record(reason, len(emitted))
+        lengths = self._lengths()
+        phases.end("other")
         round_ = Round(
             index=self.rounds,
             form=self.options.form if reason is None else "plain",
@@ -190,18 +196,18 @@ class Run:
             cut=self._cut(reason, limit, decision),
             next=decision.next,
             consumed=self.base.consumed,
-            draft_p=self._draft_p(draft),
+            draft_p=draft_p,
             target_p=facts.target_p,
             accept_p=facts.accept_p if draft.tokens else None,
             gap=facts.gap,
             u=decision.u,
             nonfinite=facts.nonfinite or None,
             width=rows.width,
-            top=candidates_of(rows.logits, self._candidates),
-            draft_top=candidates_of(draft.logits, self._candidates),
+            top=top,
+            draft_top=draft_top,
             fallback=self.fallback.window() if self.options.fallback_below > 0 and self.drafter else None,
-            ms=phases.upto(began),
-            state=self._lengths(),
+            ms=phases.ms,
+            state=lengths,
         )
         self.t1 = decision.next
         return round_
@@ -227,26 +233,32 @@ class Run:
 
     def _draft_p(self, draft: Draft) -> tuple[float, ...] | None:
         """The drafter's own figures; under the rejection rule what it divides by, 1 for a draft that was not drawn."""
-        if not draft.tokens or not isinstance(self.sampler, Rejection):
-            return draft.p if draft.tokens else None
+        if not draft.tokens:
+            return None
+        if not isinstance(self.sampler, Rejection):
+            if draft.p is None and draft.logits is not None:
+                return tuple(full_softmax_at(draft.logits, draft.tokens))
+            return draft.p
         if draft.q is None:
             return (1.0,) * len(draft.tokens)
         return tuple(float(q[token]) for token, q in zip(draft.tokens, draft.q, strict=True))
 
-    def _step(self, token: int) -> Rows:
-        rows = self.base.step(token)
+    def _step(self, phases: Phases) -> Rows:
+        rows = self._checked(self.base.step(self.t1), 1)
         self.steps += 1
-        return self._checked(rows, 1)
+        phases.end("step")
+        return rows
 
     def _verify(self, draft: Draft, anchor: Rows | None, phases: Phases) -> Rows:
         count = len(draft.tokens)
         self.batches += 1
         if self.options.form == "one-pass":
-            rows = phases.time("verify", lambda: self.base.verify((self.t1, *draft.tokens)))
-            return self._checked(rows, count + 1)
-        first = anchor or phases.time("step", lambda: self._step(self.t1)).copied()
-        rows = self._checked(phases.time("verify", lambda: self.base.verify(draft.tokens)), count)
-        return first.followed_by(rows)
+            rows = self._checked(self.base.verify((self.t1, *draft.tokens)), count + 1)
+        else:
+            first = anchor or self._step(phases).copied()
+            rows = first.followed_by(self._checked(self.base.verify(draft.tokens), count))
+        phases.end("verify")
+        return rows
 
     def _checked(self, rows: Rows, count: int) -> Rows:
         if rows.logits.shape != (count, self.base.vocab_size):
@@ -255,9 +267,6 @@ class Run:
                 f"expected {(count, self.base.vocab_size)}"
             )
         return rows
-
-    def _decide(self, draft: Draft, rows: Rows) -> Decision:
-        return self._rules.decide(draft, rows.logits, self.pos + 1, self.sampler, self._stop)
 
     def _commit(self, emitted: tuple[int, ...], rows: Rows) -> None:
         after = self.pos + len(emitted)

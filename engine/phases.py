@@ -1,26 +1,21 @@
 """The time of a round, phase by phase."""
 
 from collections.abc import Callable
-from typing import TypeVar
-
-T = TypeVar("T")
 
 
 class Phases:
-    """Milliseconds by phase, added up over a round. ``clock`` gives seconds."""
+    """Milliseconds by phase, added up over a round. Where one ends the next begins, so that they add up to all of it.
+
+    ``clock`` gives seconds.
+    """
 
     def __init__(self, clock: Callable[[], float]) -> None:
+        self.ms: dict[str, float] = {}
         self._clock = clock
-        self._ms: dict[str, float] = {}
+        self._since = clock()
 
-    def time(self, phase: str, work: Callable[[], T]) -> T:
-        """What ``work`` returns; its time is added to ``phase``."""
-        began = self._clock()
-        result = work()
-        self._ms[phase] = self._ms.get(phase, 0.0) + (self._clock() - began) * 1000
-        return result
-
-    def upto(self, began: float) -> dict[str, float]:
-        """The phases with ``other``, so that they add up to the time since ``began``."""
-        wall = (self._clock() - began) * 1000
-        return {**self._ms, "other": max(0.0, wall - sum(self._ms.values()))}
+    def end(self, phase: str) -> None:
+        """What went on since the last end was ``phase``."""
+        now = self._clock()
+        self.ms[phase] = self.ms.get(phase, 0.0) + (now - self._since) * 1000
+        self._since = now

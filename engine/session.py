@@ -126,15 +126,14 @@ class Session:
         self._run = self._run_bound = self._dead
 
     def measure(self, spent: Callable[[float], None], clock: Callable[[], float] = time.perf_counter) -> None:
-        """From now on tell ``spent`` how long each pass was inside onnxruntime. Without this nothing is measured."""
+        """From now on tell ``spent`` the seconds of each pass inside onnxruntime; without this nothing is measured."""
 
         def measured(inside: Callable[..., Any]) -> Callable[..., Any]:
             def run(*arguments: Any) -> Any:
                 began = clock()
-                try:
-                    return inside(*arguments)
-                finally:
-                    spent(clock() - began)
+                result = inside(*arguments)
+                spent(clock() - began)
+                return result
 
             return run
 
@@ -225,7 +224,7 @@ class Pass:
     def run(self, length_after: int) -> None:
         """Run; ``length_after`` is how many positions the cache holds afterwards."""
         self._seqlens[0] = length_after - 1
-        self._total[...] = length_after
+        self._total[()] = length_after
         self._run_bound(self._binding)
 
 

@@ -1,7 +1,7 @@
 """One pass of an ONNX graph over the state of a text, and how far that state can be cut back."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -35,6 +35,13 @@ class Passes(Protocol):
         """How many positions each kind of state covers."""
 
 
+class _Made(NamedTuple):
+    """A pass that was bound, and what its tokens get of its outputs."""
+
+    pass_: Pass
+    rows: Mapping[str, Floats]
+
+
 class SharedPasses:
     """Passes over a shared KV buffer: a cut is a shorter length, at any place and for free.
 
@@ -51,21 +58,19 @@ class SharedPasses:
         # One position more than the context: the padding row of the last plain step stands there.
         self._cache = SharedBuffer(session, context_length + 1)
         self._features = [name for name in FEATURES if name in session.outputs]
-        self._passes: dict[tuple[int, int], Pass] = {}
+        self._passes: dict[tuple[int, int, int], _Made] = {}
         self._length = 0
 
     def run(self, tokens: Sequence[int], start: int, logit_rows: int, padding: int) -> Mapping[str, Floats]:
         count = len(tokens)
-        pass_ = self._pass(count + padding, logit_rows + padding)
-        ids = pass_.inputs["input_ids"]
+        made = self._made(count, logit_rows, padding)
+        ids = made.pass_.inputs["input_ids"]
         ids[0, :count] = tokens
         if padding:
             ids[0, count:] = tokens[-1]
-        pass_.run(start + count + padding)
+        made.pass_.run(start + count + padding)
         self._length = start + count
-        rows: dict[str, Floats] = {name: pass_.outputs[name][0, :count] for name in self._features}
-        rows["logits"] = pass_.outputs["logits"][0, :logit_rows]
-        return rows
+        return made.rows
 
     def cut(self, keep: int) -> int:
         self._length = keep
@@ -74,15 +79,18 @@ class SharedPasses:
     def lengths(self) -> dict[str, Any]:
         return {"kv_len": self._length}
 
-    def _pass(self, width: int, logit_rows: int) -> Pass:
-        key = width, logit_rows
+    def _made(self, count: int, logit_rows: int, padding: int) -> _Made:
+        key = count, logit_rows, padding
         if (known := self._passes.get(key)) is not None:
             return known
-        inputs = {"input_ids": np.zeros((1, width), np.int64), "logits_from": np.array([width - logit_rows], np.int64)}
-        outputs = {"logits": np.zeros((1, logit_rows, self._vocab_size), np.float32)}
+        width, given = count + padding, logit_rows + padding
+        inputs = {"input_ids": np.zeros((1, width), np.int64), "logits_from": np.array([width - given], np.int64)}
+        outputs = {"logits": np.zeros((1, given, self._vocab_size), np.float32)}
         for name in self._features:
             outputs[name] = np.zeros((1, width, self._session.size(name)), np.float32)
-        made = Pass(self._session, self._cache, inputs, outputs)
+        rows: dict[str, Floats] = {name: outputs[name][0, :count] for name in self._features}
+        rows["logits"] = outputs["logits"][0, :logit_rows]
+        made = _Made(Pass(self._session, self._cache, inputs, outputs), rows)
         if width <= CACHED_WIDTH:
             self._passes[key] = made
         return made

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.base.base import Rows
-from engine.drafters.drafter import Draft, PickRow
+from engine.drafters.drafter import Draft, Pick, PickRow
 from engine.drafters.hooks import NO_HOOKS, Chain, Hooks
 from engine.drafters.store import RowStore
 from engine.errors import Refused
@@ -62,18 +62,27 @@ class DFlashDrafter:
         for rows, new in zip(self._context.values(), present, strict=True):
             rows[:, self._cached : count] = new
         self._cached = count
-        return self._chosen(own, limit, Chain(self._hooks, pick, count + 1, t1, limit), tau)
+        if self._hooks.choose is None:
+            return self._picked(own, limit, pick, count + 1, tau)
+        chain = Chain(self._hooks.choose, pick, count + 1, t1)
+        for row in own[0][0, :limit]:
+            if chain.add(row).under(tau):
+                break
+        return chain.draft()
 
     def _rows_from(self, hooks: Hooks) -> tuple[str, ...]:
         """The outputs that picks are made from."""
         return (hooks.rows_out,)
 
-    def _chosen(self, outputs: list[NDArray[Any]], limit: int, chain: Chain, tau: float) -> Draft:
-        """Pick along the rows."""
-        for row in outputs[0][0, :limit]:
-            if chain.add(row).under(tau):
+    def _picked(self, outputs: list[NDArray[Any]], limit: int, pick: PickRow, position: int, tau: float) -> Draft:
+        """Pick along the rows of logits, of which the first is for ``position``."""
+        rows = outputs[0][0, :limit]
+        picks: list[Pick] = []
+        for row in rows:
+            picks.append(pick(row, position + len(picks)))
+            if picks[-1].under(tau):
                 break
-        return chain.draft()
+        return Draft.of(picks, rows[: len(picks)])
 
     def commit(self, tokens: Sequence[int], rows: Rows) -> None:
         self._taps.put(self._consumed, rows.taps, len(tokens))
@@ -99,15 +108,16 @@ class DFlash2Drafter(DFlashDrafter):
             raise Refused(f"drafter {self.info.kind} takes no choose hook: its selector is in its graph")
         return ("candidates", "scores")
 
-    def _chosen(self, outputs: list[NDArray[Any]], limit: int, chain: Chain, tau: float) -> Draft:
-        candidates, scores = outputs[0][0], outputs[1][0]
+    def _picked(self, outputs: list[NDArray[Any]], limit: int, pick: PickRow, position: int, tau: float) -> Draft:
+        candidates, scores = outputs[0][0, :limit], outputs[1][0]
+        rows = np.full((len(candidates), self.vocab_size or 0), -np.inf, np.float32)
+        picks: list[Pick] = []
         came_from = 0
-        for j in range(min(limit, len(candidates))):
-            row = np.full(self.vocab_size or 0, -np.inf, np.float32)
-            row[candidates[j]] = scores[j, came_from]
-            chosen = chain.add(row)
-            if chosen.under(tau):
+        for row, offered in zip(rows, candidates, strict=True):
+            row[offered] = scores[len(picks), came_from]
+            picks.append(pick(row, position + len(picks)))
+            if picks[-1].under(tau):
                 break
             # A pick from outside, which only a caller's own choice can be, is followed as the best candidate would be.
-            came_from = int((candidates[j] == chosen.token).argmax())
-        return chain.draft()
+            came_from = int((offered == picks[-1].token).argmax())
+        return Draft.of(picks, rows[: len(picks)])

@@ -41,8 +41,8 @@ PickRow = Callable[[NDArray[np.float32], int], Pick]
 class Draft:
     """What a drafter proposes; the sequences run in parallel.
 
-    ``p`` and ``confidence`` are ``None`` for a drafter without probabilities, ``q`` is ``None`` for one whose picks
-    are deterministic, ``logits`` ``[n, vocab]`` are kept where the drafter has them (for candidates).
+    ``p`` and ``confidence`` are ``None`` for a drafter without probabilities and where its picks left them out, ``q``
+    is ``None`` for one whose picks are deterministic, ``logits`` ``[n, vocab]`` are kept where the drafter has them.
     """
 
     tokens: tuple[int, ...] = ()
@@ -77,25 +77,25 @@ class Draft:
         for j, p in enumerate(self.p or ()):
             if not math.isfinite(p):
                 raise EngineFault(f"the drafter gave draft {j + 1} probability {p}: look for a NaN in its logits")
+        if self.p is None and self.logits is not None:
+            for j, token in enumerate(self.tokens):
+                if not math.isfinite(self.logits.item(j, token)):
+                    raise EngineFault(f"the drafter gave draft {j + 1} probability nan: look for a NaN in its logits")
         for q in self.q or ():
             if q.shape != (vocab_size,):
                 raise EngineFault(f"the drafter drew from a distribution of shape {q.shape}, expected {(vocab_size,)}")
 
     @classmethod
     def of(cls, picks: Sequence[Pick], logits: NDArray[np.float32] | None = None) -> "Draft":
-        """Collect the picks of a drafter with probabilities; those that a pick left out come from its row."""
+        """Collect the picks of a drafter; ``logits`` are the rows that they were made from."""
         tokens = tuple([pick.token for pick in picks])
-        p: list[float | None] = [pick.p for pick in picks]
-        confidence = [pick.confidence for pick in picks]
-        if None in p and logits is not None:
-            full = full_softmax_at(logits, tokens)
-            p = [own if pick.p is None else pick.p for pick, own in zip(picks, full, strict=True)]
-            confidence = [own if pick.p is None else pick.confidence for pick, own in zip(picks, full, strict=True)]
+        if all(pick.p is None for pick in picks):
+            return cls(tokens, logits=logits)
         size = next((len(pick.q) for pick in picks if pick.q is not None), None)
         return cls(
             tokens,
-            _known(p),
-            _known(confidence),
+            _known([pick.p for pick in picks]),
+            _known([pick.confidence for pick in picks]),
             None
             if size is None
             else tuple(np.eye(1, size, pick.token)[0] if pick.q is None else pick.q for pick in picks),
@@ -105,10 +105,10 @@ class Draft:
 
 def full_softmax_at(logits: NDArray[np.float32], tokens: Sequence[int]) -> list[float]:
     """The probability of one token of each row in the full softmax, all rows at once."""
-    scaled = logits - np.maximum.reduce(logits, axis=1)[:, None]
+    scaled = logits - np.maximum.reduce(logits, axis=1, keepdims=True)
     np.exp(scaled, out=scaled)
-    p: list[float] = (scaled[np.arange(len(tokens)), tokens] / np.add.reduce(scaled, axis=1)).tolist()
-    return p
+    total: list[float] = np.add.reduce(scaled, axis=1).tolist()
+    return [scaled.item(j, token) / total[j] for j, token in enumerate(tokens)]
 
 
 def _known(values: Sequence[float | None]) -> tuple[float, ...] | None:

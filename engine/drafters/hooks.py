@@ -50,7 +50,8 @@ class Hooks:
             EngineFault: the embeddings have another shape.
         """
         if self.embed is None:
-            taken[0] = tokens
+            for i, token in enumerate(tokens):
+                taken[0, i] = token
             return
         rows = self.embed(tokens)
         if rows.shape != taken.shape[1:]:
@@ -62,49 +63,35 @@ NO_HOOKS = Hooks()
 
 
 class Chain:
-    """The picks of one draft, in order, ``limit`` at most.
+    """The picks of one draft by a ``choose`` hook, in order.
 
     ``position`` is where the first of them will stand, ``before`` stands ahead of it.
     """
 
-    def __init__(self, hooks: Hooks, pick: PickRow, position: int, before: int, limit: int) -> None:
-        self._choose = hooks.choose
+    def __init__(self, choose: Choose, pick: PickRow, position: int, before: int) -> None:
+        self._choose = choose
         self._pick = pick
         self._position = position
         self._before = before
-        self._limit = limit
         self._picks: list[Pick] = []
-        self._logits: Floats | None = None
-        self._known = 0
+        self._logits: list[Floats] = []
 
-    def add(self, row: Floats) -> Pick:
-        """Choose from the next row, of logits or of hidden state; it may be a buffer that is overwritten later."""
-        if self._choose is None:
-            own = self._kept(row)
-            pick = self._pick(own, self._position + len(self._picks))
-        else:
-            pick = self._choose(row.copy(), self._before, self._judged)
-            self._before = pick.token
+    def add(self, hidden: Floats) -> Pick:
+        """Choose from the next row's hidden state, which may be a buffer that is overwritten later."""
+        pick = self._choose(hidden.copy(), self._before, self._picked)
         self._picks.append(pick)
+        self._before = pick.token
         return pick
 
     def draft(self) -> Draft:
         """All of them, with the logits if every pick was made from some."""
-        known = self._known == len(self._picks)
-        return Draft.of(self._picks, self._logits[: self._known] if known and self._logits is not None else None)
+        known = len(self._logits) == len(self._picks) > 0
+        return Draft.of(self._picks, np.stack(self._logits) if known else None)
 
-    def _kept(self, logits: Floats) -> Floats:
-        """The same in memory of its own."""
-        if self._logits is None:
-            self._logits = np.empty((self._limit, len(logits)), np.float32)
-        own: Floats = self._logits[self._known]
-        own[:] = logits
-        self._known += 1
-        return own
-
-    def _judged(self, logits: Floats) -> Pick:
+    def _picked(self, logits: Floats) -> Pick:
         """A pick with its figures: whether the others of this draft come from logits is not known yet."""
-        pick = self._pick(self._kept(logits), self._position + len(self._picks))
+        self._logits.append(logits)
+        pick = self._pick(logits, self._position + len(self._picks))
         if pick.p is not None:
             return pick
         (p,) = full_softmax_at(logits[None], (pick.token,))

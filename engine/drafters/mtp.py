@@ -1,19 +1,27 @@
 """The MTP head: one extra layer of the base, chained from its own output to draft several tokens."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.base.base import Rows
-from engine.drafters.drafter import Draft, PickRow
+from engine.drafters.drafter import Draft, Pick, PickRow
 from engine.drafters.hooks import NO_HOOKS, Chain, Hooks
 from engine.drafters.store import RowStore
 from engine.records import DrafterInfo
 from engine.session import Pass, Session, SharedBuffer
 
 CACHED_WIDTH = 32
+
+
+class _Slot(NamedTuple):
+    """Where a draft's pass writes, the row it is picked from, and that pass: the first one's may have any width."""
+
+    outputs: dict[str, NDArray[np.float32]]
+    row: NDArray[np.float32]
+    pass_: Pass | None
 
 
 class MtpDrafter:
@@ -39,14 +47,11 @@ class MtpDrafter:
         self._tokens: list[int] = []
         self._cached = 0
         self._fed_t1: int | None = None
-        self._outputs: dict[str, NDArray[np.float32]] = {"hidden_out": np.zeros((1, 1, width), np.float32)}
-        if self.vocab_size is not None:
-            self._outputs["logits"] = np.zeros((1, 1, self.vocab_size), np.float32)
-        self._row: NDArray[np.float32] = self._outputs[hooks.rows_out][0, 0]
+        self._width = width
+        self._slots: list[_Slot] = []
+        self._rows: NDArray[np.float32] = np.zeros((0, 0), np.float32)
         self._passes: dict[int, Pass] = {}
-        self._one = self._pass(1)
-        self._one_token, self._one_hidden = self._one.inputs[hooks.tokens_in], self._one.inputs["hidden"][0]
-        self._own_hidden = self._outputs["hidden_out"][0]
+        self._make_room(1)
 
     @property
     def consumed(self) -> int:
@@ -56,18 +61,21 @@ class MtpDrafter:
         count = len(self._tokens)
         if count == 0:
             return Draft()
+        self._make_room(limit)
         first = min(self._cached, count - 1)
         self._fed_t1 = None
-        row = self._feed([*self._tokens[first + 1 :], t1], self._hidden.rows[first:count], first)
+        self._feed([*self._tokens[first + 1 :], t1], first, count)
         self._cached, self._fed_t1 = count - 1, t1
-        chain = Chain(self._hooks, pick, count + 1, t1, limit)
-        for place in range(count, count + limit - 1):
-            chosen = chain.add(row)
-            if tau and chosen.under(tau):
-                return chain.draft()
-            self._feed_own(chosen.token, place)
-        chain.add(row)
-        return chain.draft()
+        chain = None if self._hooks.choose is None else Chain(self._hooks.choose, pick, count + 1, t1)
+        picks: list[Pick] = []
+        for j, slot in enumerate(self._slots[:limit]):
+            if slot.pass_ is not None:
+                self._hooks.fill(self._token, (picks[-1].token,))
+                slot.pass_.run(count + j)
+            picks.append(pick(slot.row, count + 1 + j) if chain is None else chain.add(slot.row))
+            if picks[-1].under(tau):
+                break
+        return Draft.of(picks, self._rows[: len(picks)]) if chain is None else chain.draft()
 
     def commit(self, tokens: Sequence[int], rows: Rows) -> None:
         start = len(self._tokens)
@@ -86,30 +94,44 @@ class MtpDrafter:
         self._cached = min(self._cached, max(0, keep - 1))
         self._fed_t1 = None
 
-    def _feed(self, tokens: Sequence[int], hidden: NDArray[np.float32], start: int) -> NDArray[np.float32]:
-        """Run pairs from ``start`` on; what to choose from in the last one, a buffer that the next call overwrites."""
+    def _feed(self, tokens: Sequence[int], first: int, last: int) -> None:
+        """Run pairs ``first`` up to ``last``, of the base's hidden states, into the first slot."""
         pass_ = self._pass(len(tokens))
         self._hooks.fill(pass_.inputs[self._hooks.tokens_in], tokens)
-        pass_.inputs["hidden"][0] = hidden
-        pass_.run(start + len(tokens))
-        return self._row
-
-    def _feed_own(self, token: int, place: int) -> None:
-        """Run one more pair, of a token that it drafted and the hidden state that it drafted from."""
-        pass_ = self._one
-        self._hooks.fill(self._one_token, (token,))
-        self._one_hidden[:] = self._own_hidden
-        pass_.run(place + 1)
+        pass_.inputs["hidden"][0] = self._hidden.rows[first:last]
+        pass_.run(last)
 
     def _pass(self, width: int) -> Pass:
         if (known := self._passes.get(width)) is not None:
             return known
-        hidden = np.zeros((1, width, self._hidden.rows.shape[1]), np.float32)
-        tokens: NDArray[Any] = np.zeros((1, width), np.int64)
-        if self._hooks.embed is not None:
-            tokens = np.zeros((1, width, self._session.size("inputs_embeds")), np.float32)
-        inputs = {self._hooks.tokens_in: tokens, "hidden": hidden}
-        made = Pass(self._session, self._cache, inputs, self._outputs)
+        inputs = {self._hooks.tokens_in: self._empty(width), "hidden": np.zeros((1, width, self._width), np.float32)}
+        made = Pass(self._session, self._cache, inputs, self._slots[0].outputs)
         if width <= CACHED_WIDTH:
             self._passes[width] = made
         return made
+
+    def _empty(self, width: int) -> NDArray[Any]:
+        """An array for the tokens of a pass."""
+        if self._hooks.embed is not None:
+            return np.zeros((1, width, self._session.size("inputs_embeds")), np.float32)
+        return np.zeros((1, width), np.int64)
+
+    def _make_room(self, count: int) -> None:
+        """Bind a pass for each of ``count`` drafts. Each reads the hidden state that the one before it wrote."""
+        if count <= len(self._slots):
+            return
+        hidden = np.zeros((count, 1, 1, self._width), np.float32)
+        logits = np.zeros((count, 1, 1, self.vocab_size or 0), np.float32)
+        self._rows = (logits if self._hooks.choose is None else hidden)[:, 0, 0]
+        self._token = self._empty(1)
+        self._passes.clear()
+        self._slots = []
+        for j in range(count):
+            outputs = {"hidden_out": hidden[j]}
+            if self.vocab_size is not None:
+                outputs["logits"] = logits[j]
+            pass_ = None
+            if j:
+                inputs = {self._hooks.tokens_in: self._token, "hidden": hidden[j - 1]}
+                pass_ = Pass(self._session, self._cache, inputs, outputs)
+            self._slots.append(_Slot(outputs, self._rows[j], pass_))
