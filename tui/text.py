@@ -9,10 +9,23 @@ from rich.cells import get_character_cell_size
 
 from tui.marks import Marks
 
-_HIDDEN = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"))
-_COMBINING = frozenset(("Mn", "Me", "Mc"))
+_HIDDEN = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs", "Mc"))
+_COMBINING = frozenset(("Mn", "Me"))
 _MARKS_ON_A_CELL = 3
 _REGIONAL = range(0x1F1E6, 0x1F200)
+_UNSEEN = (
+    range(0x034F, 0x0350),
+    range(0x115F, 0x1161),
+    range(0x17B4, 0x17B6),
+    range(0x180B, 0x1810),
+    range(0x3164, 0x3165),
+    range(0xFE00, 0xFE10),
+    range(0x1171E, 0x1171F),
+    range(0xE0100, 0xE01F0),
+)
+"""Without a shape of their own: fillers, joiners, variation selectors. U+1171E was a mark, and takes a cell now."""
+_BEFORE = "15.1.0"
+"""Unicode before it made signs wide that terminals have long drawn narrow."""
 
 
 class Cell(NamedTuple):
@@ -116,13 +129,21 @@ def _cell(character: str, plain_text: bool) -> Cell:
         return Cell(character, 1)
     if character in "\n\r\t" or code < 0x20 or code == 0x7F:
         return _control(code, plain_text)
-    category = unicodedata.category(character)
-    if plain_text or category in _HIDDEN or code in _REGIONAL:
-        return _spelled(character, plain_text)
     width = get_character_cell_size(character)
-    if width == 0 and category not in _COMBINING:
+    if plain_text or _unsafe(character, width):
         return _spelled(character, plain_text)
     return Cell(character, width)
+
+
+def _unsafe(character: str, width: int) -> bool:
+    """Whether a character steers, is not seen, passes for a space, or is not measured alike by all terminals.
+
+    Not measured alike are spacing marks, halves of a flag, and signs that became wide with Unicode 16.
+    """
+    category, code = unicodedata.category(character), ord(character)
+    if category in _HIDDEN or code in _REGIONAL or any(code in unseen for unseen in _UNSEEN):
+        return True
+    return (width == 0 and category not in _COMBINING) or width != get_character_cell_size(character, _BEFORE)
 
 
 def _control(code: int, plain_text: bool) -> Cell:

@@ -13,10 +13,12 @@ from tui.text import Joiner, cells_of, safe, token_text
 
 MARKS = pytest.mark.parametrize("marks", [UNICODE, ASCII], ids=["unicode", "ascii"])
 STEERING = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"))
+UNSEEN = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u3164\ufe0e\ufe0f\uffa0\U000e0100\U000e01ef")
 
 
 def steers(text: str) -> bool:
-    return any(unicodedata.category(character) in STEERING for character in text)
+    """Whether anything in a text steers a terminal, or is in it unseen."""
+    return any(unicodedata.category(character) in STEERING or character in UNSEEN for character in text)
 
 
 @MARKS
@@ -88,6 +90,12 @@ def test_a_branch_of_rejected_drafts_does_not_disturb_the_text() -> None:
         ("e\u0301".encode(), "e\u0301"),
         ("\u0301".encode(), "‹U+0301›"),
         (b"\x7f\xc2\x9b", "␡‹U+009B›"),
+        ("a\u00a0b\u3000".encode(), "a‹U+00A0›b‹U+3000›"),
+        ("\u2764\ufe0f".encode(), "❤‹U+FE0F›"),
+        ("\U0001f44d\U0001f3fd".encode(), "👍‹U+1F3FD›"),
+        ("\U0001f1eb\U0001f1f7".encode(), "‹U+1F1EB›‹U+1F1F7›"),
+        ("\U000e0041\U000e0020".encode(), "‹U+E0041›‹U+E0020›"),
+        (b"\xed\xa0\x80", "‹ED›‹A0›‹80›"),
         (b"", "‹empty›"),
         (None, "‹#7›"),
     ],

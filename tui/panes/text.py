@@ -14,6 +14,9 @@ TITLE = "Text"
 _ANCHOR = 64
 """Rounds. The text is laid out from a multiple of this many, so that lines stay where they are from step to step."""
 
+_LONGEST = 4
+"""Bytes of the longest character, so at most as many tokens."""
+
 
 class Piece(NamedTuple):
     """One token in the text: its cells, its role, and the sign in front of it, if any."""
@@ -48,8 +51,8 @@ def _pieces(session: Session, marks: Marks, room: int) -> list[Piece]:
     if first == 0:
         pieces += _prompt(session, joiner, room)
     else:
-        for token in (session.round(first - 1).emitted or ())[-4:]:
-            joiner.feed(token, session.source.piece(token))
+        for token in _last_before(session, first):
+            _cells(session, token, joiner)
     plain = first > 0 and _is_plain(session.round(first - 1))
     for index in range(first, whole + 1):
         round_ = session.round(index)
@@ -61,8 +64,7 @@ def _pieces(session: Session, marks: Marks, room: int) -> list[Piece]:
         pieces += [] if first_token is None else _ahead(session, first_token, joiner, marks)
     else:
         pieces += _at_cursor(session, current, joiner, marks)
-    rest = joiner.rest()
-    return [*pieces, Piece(rest, Role.ESCAPE)] if rest else pieces
+    return pieces
 
 
 def _first_round(session: Session, last: int, room: int) -> int:
@@ -74,44 +76,57 @@ def _first_round(session: Session, last: int, room: int) -> int:
     return 0
 
 
+def _last_before(session: Session, index: int) -> list[int]:
+    """The tokens before a round that may hold the beginning of its first character."""
+    tokens: list[int] = []
+    while index > 0 and len(tokens) < _LONGEST - 1:
+        index -= 1
+        tokens = [*(session.round(index).emitted or ()), *tokens]
+    return tokens[1 - _LONGEST :]
+
+
 def _prompt(session: Session, joiner: Joiner, room: int) -> Iterator[Piece]:
     for token in (session.source.header.prompt or ())[-room:]:
-        yield Piece(joiner.feed(token, session.source.piece(token)).cells, Role.PROMPT)
+        yield Piece(_cells(session, token, joiner), Role.PROMPT)
 
 
 def _history(session: Session, round_: Round, joiner: Joiner, sign: str) -> Iterator[Piece]:
     for i, token in enumerate(round_.emitted or ()):
-        cells = joiner.feed(token, session.source.piece(token)).cells
+        cells = _cells(session, token, joiner)
         yield Piece(cells, Role.HISTORY if i else Role.TEXT, "" if i else sign, Role.PLAIN)
 
 
 def _at_cursor(session: Session, round_: Round, joiner: Joiner, marks: Marks) -> Iterator[Piece]:
-    phase = session.moment.phase
+    """The round's tokens with a sign each. Bytes that the kept ones leave unfinished are hex; rejected ones that would
+    finish them do so in a branch, and ``joiner`` is left as the kept ones leave it.
+    """
+    judged = session.moment.phase >= Phase.ACCEPT
     if round_.t1 is None:
         return
+    kept = [] if round_.drafts is None else round_.drafts[: round_.take] if judged else round_.drafts
     sign = marks.plain if _is_plain(round_) else marks.carried
-    yield Piece(joiner.feed(round_.t1, session.source.piece(round_.t1)).cells, Role.CARRIED, sign, Role.CARRIED)
-    after = joiner
-    for j, token in enumerate(round_.drafts or ()):
-        verdict = round_.verdicts[j] if phase >= Phase.ACCEPT else Verdict.UNJUDGED
-        if j == round_.take and phase >= Phase.ACCEPT:
-            after, joiner = joiner.copy(), joiner.copy()
-        cells = joiner.feed(token, session.source.piece(token)).cells
-        yield Piece(cells, _DRAFT[verdict], marks.of(verdict), _SIGN[verdict])
-    if after is joiner or phase < Phase.ACCEPT:
-        return_to = joiner
-    else:
-        yield Piece(joiner.rest(), Role.STRUCK)
-        return_to = after
-    if phase is Phase.COMMIT and round_.next is not None and round_.index == session.last and session.ended:
-        return
-    if phase is Phase.COMMIT and round_.next is not None:
-        yield from _ahead(session, round_.next, return_to.copy(), marks)
+    pieces = [Piece(_cells(session, round_.t1, joiner), Role.CARRIED, sign, Role.CARRIED)]
+    for token in kept:
+        verdict = Verdict.ACCEPTED if judged else Verdict.UNJUDGED
+        pieces.append(Piece(_cells(session, token, joiner), _DRAFT[verdict], marks.of(verdict), _SIGN[verdict]))
+    pieces[-1] = pieces[-1]._replace(cells=pieces[-1].cells + joiner.copy().rest())
+    branch = joiner.copy()
+    for token, verdict in zip((round_.drafts or ())[len(kept) :], round_.verdicts[len(kept) :], strict=False):
+        pieces.append(Piece(_cells(session, token, branch), _DRAFT[verdict], marks.of(verdict), _SIGN[verdict]))
+    if len(pieces) > len(kept) + 1:
+        pieces[-1] = pieces[-1]._replace(cells=pieces[-1].cells + branch.rest())
+    yield from pieces
+    over = round_.index == session.last and session.ended
+    if session.moment.phase is Phase.COMMIT and round_.next is not None and not over:
+        yield from _ahead(session, round_.next, joiner, marks)
+
+
+def _cells(session: Session, token: int, joiner: Joiner) -> tuple[Cell, ...]:
+    return joiner.feed(token, session.source.piece(token)).cells
 
 
 def _ahead(session: Session, token: int, joiner: Joiner, marks: Marks) -> Iterator[Piece]:
-    cells = joiner.feed(token, session.source.piece(token)).cells + joiner.rest()
-    yield Piece(cells, Role.UNJUDGED, marks.carried, Role.CARRIED)
+    yield Piece(_cells(session, token, joiner) + joiner.rest(), Role.UNJUDGED, marks.carried, Role.CARRIED)
 
 
 _DRAFT = {
