@@ -7,15 +7,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.base.base import Floats
-from engine.base.passes import FEATURES
-from engine.base.state import State, state_tensors
+from engine.base.state import State, StateTensor, state_pairs, state_tensors
+from engine.base.wiring import Wiring
 from engine.errors import ModelError
 from engine.session import Session
 
 RECENT, STRIDE = 16, 64
 """How many snapshots are kept of the last passes, and at least how many positions lie between older ones."""
 
-_INPUTS = ("input_ids", "attention_mask", "position_ids", "logits_from")
+LOGITS_FROM = "logits_from"
+_USUAL = Wiring()
 
 
 class _Snapshot(NamedTuple):
@@ -35,20 +36,15 @@ class ArrayPasses:
         ModelError: inputs that are not known, logits of one row only, or a state as in ``state_tensors``.
     """
 
-    def __init__(self, session: Session) -> None:
-        session.require("input_ids", "logits")
-        tensors = state_tensors(session)
-        unknown = [name for name in session.inputs if name not in (*_INPUTS, *(tensor.past for tensor in tensors))]
-        if unknown:
-            raise ModelError(f"{session.name}: the graph wants {', '.join(unknown)}, which a base has no value for")
-        if "logits_from" not in session.inputs and session.outputs["logits"].shape[1] == 1:
-            raise ModelError(f"{session.name}: it gives logits of the last row only, and cannot verify a draft so")
+    def __init__(self, session: Session, wiring: Wiring = _USUAL) -> None:
+        tensors = known_state(session, wiring)
         self._session = session
+        self._wiring = wiring
         self._tensors = tensors
         self._growing = [tensor for tensor in tensors if tensor.axis is not None]
         self._constant = [tensor for tensor in tensors if tensor.axis is None]
         self._by_row = bool(self._constant) and all(tensor.by_row for tensor in self._constant)
-        self._features = [name for name in FEATURES if name in session.outputs]
+        self._features = {ours: name for ours, name in wiring.features.items() if name in session.outputs}
         self._values = {tensor.past: tensor.empty for tensor in tensors}
         self._length = 0
         self._snapshots = [self._now()]
@@ -72,7 +68,8 @@ class ArrayPasses:
     def run(self, tokens: Sequence[int], start: int, logit_rows: int, padding: int) -> Mapping[str, Floats]:
         assert start == self._length
         ids = [*tokens, *[tokens[-1]] * padding]
-        names = ["logits", *self._features, *(tensor.present for tensor in self._tensors)]
+        logits = self._wiring.logits
+        names = [logits, *self._features.values(), *(tensor.present for tensor in self._tensors)]
         feeds = self._values | self._positions(ids, logit_rows + padding)
         results = dict(zip(names, self._session.run(names, feeds), strict=True))
         self._remember()
@@ -87,9 +84,9 @@ class ArrayPasses:
             self._values[tensor.past] = value
         self._rows_from = start
         self._length = start + count
-        rows = {name: _float32(results[name])[0, :count] for name in self._features}
-        first = results["logits"].shape[1] - padding - logit_rows
-        return rows | {"logits": _float32(results["logits"])[0, first : first + logit_rows]}
+        rows = {ours: _float32(results[name])[0, :count] for ours, name in self._features.items()}
+        first = results[logits].shape[1] - padding - logit_rows
+        return rows | {"logits": _float32(results[logits])[0, first : first + logit_rows]}
 
     def cut(self, keep: int) -> int:
         if keep == self._length:
@@ -136,17 +133,40 @@ class ArrayPasses:
     def _positions(self, ids: Sequence[int], logit_rows: int) -> dict[str, NDArray[Any]]:
         """The inputs beside the state."""
         count, total = len(ids), self._length + len(ids)
-        feeds: dict[str, NDArray[Any]] = {"input_ids": np.array([ids], np.int64)}
-        if "attention_mask" in self._session.inputs:
-            feeds["attention_mask"] = np.ones((1, total), np.int64)
-        if "position_ids" in self._session.inputs:
-            positions = np.arange(self._length, total, dtype=np.int64)[None]
-            # Some multimodal families want a position each for time, height and width; for text they are the same.
-            three = len(self._session.inputs["position_ids"].shape) == 3
-            feeds["position_ids"] = np.broadcast_to(positions, (3, 1, count)).copy() if three else positions
-        if "logits_from" in self._session.inputs:
-            feeds["logits_from"] = np.array([count - logit_rows], np.int64)
-        return feeds
+        feeds = {
+            self._wiring.ids: np.array([ids]),
+            self._wiring.mask: np.ones((1, total)),
+            self._wiring.positions: np.arange(self._length, total)[None],
+            LOGITS_FROM: np.array([count - logit_rows]),
+        }
+        inputs = self._session.inputs
+        typed = {name: value.astype(INTEGERS[inputs[name].type]) for name, value in feeds.items() if name in inputs}
+        # Some multimodal families want a position each for time, height and width; for text they are the same.
+        if self._wiring.positions in inputs and len(inputs[self._wiring.positions].shape) == 3:
+            typed[self._wiring.positions] = np.repeat(typed[self._wiring.positions][None], 3, axis=0)
+        return typed
+
+
+INTEGERS: dict[str, type[np.integer]] = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
+
+
+def known_state(session: Session, wiring: Wiring) -> tuple[StateTensor, ...]:
+    """The state tensors of a graph whose every input is known, and which can verify.
+
+    Raises:
+        ModelError: inputs that are not known, logits of one row only, or a state as in ``state_tensors``.
+    """
+    session.require(wiring.ids, wiring.logits)
+    pairs = state_pairs(session) if wiring.pairs is None else wiring.pairs
+    unknown = [name for name in session.inputs if name not in (*wiring.inputs, LOGITS_FROM, *pairs)]
+    if unknown:
+        raise ModelError(f"{session.name}: the graph wants {', '.join(unknown)}, which a base has no value for")
+    for name in (*wiring.inputs, LOGITS_FROM):
+        if name in session.inputs and session.inputs[name].type not in INTEGERS:
+            raise ModelError(f"{session.name}: {name} is {session.inputs[name].type}, expected int64 or int32")
+    if LOGITS_FROM not in session.inputs and session.outputs[wiring.logits].shape[1] == 1:
+        raise ModelError(f"{session.name}: it gives logits of the last row only, and cannot verify a draft so")
+    return state_tensors(session, pairs, wiring.sizes)
 
 
 def _float32(array: NDArray[Any]) -> Floats:

@@ -1,11 +1,12 @@
 """A base that is an ONNX graph, run by onnxruntime."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from engine.base.base import Floats, Rows
+from engine.base.base import Rows
+from engine.base.history import History
 from engine.base.passes import FEATURES, Passes, SharedPasses
 from engine.errors import EngineFault, ModelError
 from engine.records import BaseInfo
@@ -17,7 +18,8 @@ class OnnxBase:
 
     Rows it returns are views that the next pass of the same width overwrites. ``plain_width`` 2 runs a single step with
     a second row that is thrown away, which makes it the exact twin of a verify row (a pass of width 1 is not). Where
-    the state cannot be cut at the place that a rollback asks for, what is missing is run again.
+    the state cannot be cut at the place that a rollback asks for, what is missing is run again. ``features`` are the
+    widths of the hidden states and taps that ``passes`` give, by default those of the graph's outputs of these names.
 
     Raises:
         ModelError: the graph is not of that kind.
@@ -27,25 +29,24 @@ class OnnxBase:
         self,
         session: Session,
         info: BaseInfo,
-        context_length: int,
+        context_length: int | None,
         plain_width: int = 1,
         passes: Passes | None = None,
+        features: Mapping[str, int] | None = None,
     ) -> None:
         self._session = session
         self._info = info
         self._context_length = context_length
         self.plain_width = plain_width
-        self._passes = passes or SharedPasses(session, info.vocab_size, context_length)
+        self._passes = passes or _shared(session, info, context_length)
         if plain_width > 1 and not self._passes.can_pad:
             raise ModelError(
                 f"{info.name}: a plain step of width {plain_width} runs a padding row, which would stay in this "
                 "model's recurrent state: use width 1"
             )
-        self._stores: dict[str, Floats] = {
-            name: np.zeros((context_length, session.size(name)), np.float32)
-            for name in FEATURES
-            if name in session.outputs
-        }
+        if features is None:
+            features = {name: session.size(name) for name in FEATURES if name in session.outputs}
+        self._history = History(features)
         self._tokens: list[int] = []
 
     @property
@@ -98,7 +99,7 @@ class OnnxBase:
 
     def features(self, start: int, stop: int) -> Rows:
         assert 0 <= start <= stop <= len(self._tokens), f"features {start}:{stop} of {len(self._tokens)} positions"
-        kept = {name: store[start:stop] for name, store in self._stores.items()}
+        kept = self._history.at(start, stop)
         return Rows(np.empty((0, self.vocab_size), np.float32), kept.get("hidden"), kept.get("taps"))
 
     def lengths(self) -> dict[str, Any]:
@@ -115,13 +116,12 @@ class OnnxBase:
         padding = max(0, width - count)
         rows = self._passes.run(tokens, start, logit_rows, padding)
         self._tokens.extend(tokens)
-        for name, store in self._stores.items():
-            store[start : start + count] = rows[name]
+        self._history.put(start, rows, count)
         return Rows(rows["logits"], rows.get("hidden"), rows.get("taps"), count + padding)
 
     def _check(self, tokens: Sequence[int]) -> None:
         start = len(self._tokens)
-        if start + len(tokens) > self._context_length:
+        if self._context_length is not None and start + len(tokens) > self._context_length:
             raise EngineFault(
                 f"{self._info.name}: its context is full: {start} of {self._context_length} positions are taken and "
                 f"the pass needs {len(tokens)} more"
@@ -131,3 +131,9 @@ class OnnxBase:
                 f"{self._info.name}: a pass at position {start} needs one or more token ids from 0 to "
                 f"{self.vocab_size - 1}, it was given {list(tokens)[:8]}"
             )
+
+
+def _shared(session: Session, info: BaseInfo, context_length: int | None) -> SharedPasses:
+    if context_length is None:
+        raise ModelError(f"{info.name}: a buffer for its keys and values needs to know how long the context is")
+    return SharedPasses(session, info.vocab_size, context_length)
