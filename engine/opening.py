@@ -63,7 +63,9 @@ class Models:
         return ids[0]
 
     def _bare(self, text: str) -> list[int]:
-        return list(self.encode(text)[len(self.encode("")) :])
+        """Token ids of ``text`` without what the base wants before a prompt (which is not put there twice)."""
+        ids, before = list(self.encode(text)), list(self.encode(""))
+        return ids if text and ids == before else ids[len(before) :]
 
 
 def open_models(model: str = BUNDLED, *, plain_width: int = 1, threads: int = 1) -> Models:
@@ -85,7 +87,11 @@ def _bundle(folder: Path | None, plain_width: int, threads: int) -> Models:
     bundle = bundled.open_bundle(folder)
     tokenizer = bundle.tokenizer()
     base = bundled.load_base(bundle, threads=threads, plain_width=plain_width)
-    start = bundle.manifest.start_token
+    start = [] if bundle.manifest.start_token is None else [bundle.manifest.start_token]
+
+    def encode(text: str) -> list[int]:
+        tokens = tokenizer.encode(text)  # a chat template may have begun with the start token already
+        return tokens if tokens[:1] == start else [*start, *tokens]
 
     def drafter(spec: str, text: Sequence[int] = (), options: Options = DEFAULTS) -> Drafter | None:
         choice = named.parse(spec)
@@ -106,7 +112,7 @@ def _bundle(folder: Path | None, plain_width: int, threads: int) -> Models:
 
     return Models(
         base=base,
-        encode=lambda text: [start, *tokenizer.encode(text)],
+        encode=encode,
         piece=tokenizer.piece,
         drafter=drafter,
         drafters=(*bundle.manifest.drafters, "lookup"),

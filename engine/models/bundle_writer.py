@@ -37,19 +37,19 @@ class Layout:
     name: str
     context_length: int
     taps: tuple[int, ...]
-    block_size: int
-    drafter_layers: int
-    drafter_key_value_heads: int
-    start_token: int
+    start_token: int | None
     stop_tokens: tuple[int, ...]
+    block_size: int = 0
+    drafter_layers: int = 0
+    drafter_key_value_heads: int = 0
     selector_top: int = 16
     storage: Storage = Storage.INT8
+    source: dict[str, Any] = dataclasses.field(default_factory=dict)
 
 
 def write_bundle(folder: Path, networks: Networks, sizes: Sizes, layout: Layout, tokenizer: bytes) -> Manifest:
     """Write all files of a bundle into ``folder``, which is made if it is not there."""
     folder.mkdir(parents=True, exist_ok=True)
-    shared = {name: networks.base[name] for name in ("embed_tokens.weight", "lm_head.weight") if name in networks.base}
     drafters: dict[str, DrafterEntry] = {}
     block = Block(layout.drafter_layers, layout.block_size, len(layout.taps))
     block_sizes = dataclasses.replace(sizes, num_key_value_heads=layout.drafter_key_value_heads)
@@ -69,7 +69,7 @@ def write_bundle(folder: Path, networks: Networks, sizes: Sizes, layout: Layout,
         for kind, (weights, build) in builds.items():
             if weights is None:
                 continue
-            written = write(kind, shared | _under(kind, weights), build)
+            written = write(kind, _shared(networks.base) | _under(kind, weights), build)
             reads_taps = kind != "mtp"
             drafters[kind] = DrafterEntry(
                 f"{kind}.onnx",
@@ -93,9 +93,15 @@ def write_bundle(folder: Path, networks: Networks, sizes: Sizes, layout: Layout,
         drafters=drafters,
         files={name: _file(folder / name) for name in names},
         shape=_shape(sizes),
+        source=layout.source,
     )
     (folder / MANIFEST).write_bytes(msgspec.json.format(msgspec.json.encode(manifest)) + b"\n")
     return manifest
+
+
+def _shared(base: Weights) -> dict[str, NDArray[np.float32]]:
+    """The weights of the base that its drafters read too."""
+    return {name: base[name] for name in ("embed_tokens.weight", "lm_head.weight") if name in base}
 
 
 def _under(prefix: str, weights: Weights) -> dict[str, NDArray[np.float32]]:
@@ -107,5 +113,5 @@ def _shape(sizes: Sizes) -> dict[str, Any]:
 
 
 def _file(path: Path) -> File:
-    data = path.read_bytes()
-    return File(len(data), hashlib.sha256(data).hexdigest())
+    with path.open("rb") as file:
+        return File(path.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest())

@@ -51,19 +51,23 @@ class DrafterEntry(msgspec.Struct, frozen=True):
 
 
 class Manifest(msgspec.Struct, frozen=True):
-    """``bundle.json``. ``start_token`` opens every prompt; ``shape`` is the networks' sizes, for the record."""
+    """``bundle.json``. ``start_token`` opens every prompt, where there is one.
+
+    ``shape`` is the networks' sizes and ``source`` what they were made of, both for the record.
+    """
 
     format: int
     name: str
     dtype: str
     vocab_size: int
     context_length: int
-    start_token: int
+    start_token: int | None
     stop_tokens: tuple[int, ...]
     base: BaseEntry
     drafters: dict[str, DrafterEntry]
     files: dict[str, File]
     shape: dict[str, Any] = {}
+    source: dict[str, Any] = {}
 
 
 @dataclasses.dataclass(frozen=True)

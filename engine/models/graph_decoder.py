@@ -16,7 +16,8 @@ class Sizes:
     """What the weights alone do not tell (names as in a Hugging Face ``config.json``).
 
     Biases, QK norm and an untied head are there if their weights are. ``rope_positions`` is how many positions the
-    rotary tables cover; ``rope_frequencies`` ``[rotary_dim / 2]`` takes the place of those that ``rope_theta`` gives.
+    rotary tables cover; ``rope_frequencies`` ``[rotary_dim / 2]`` takes the place of those that ``rope_theta`` gives,
+    and ``rope_scale`` is what cosine and sine are multiplied by (YaRN).
     """
 
     vocab_size: int
@@ -28,17 +29,19 @@ class Sizes:
     rope_positions: int
     rope_theta: float = 10000.0
     rope_frequencies: tuple[float, ...] | None = None
+    rope_scale: float = 1.0
     rope_interleaved: bool = False
     rms_norm_eps: float = 1e-6
 
     def rope_tables(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Cosine and sine, each ``[rope_positions, rotary_dim / 2]``."""
+        """Cosine and sine, scaled, each ``[rope_positions, rotary_dim / 2]``."""
         if self.rope_frequencies is None:
             frequencies = self.rope_theta ** (-np.arange(0, self.head_dim, 2) / self.head_dim)
         else:
             frequencies = np.asarray(self.rope_frequencies)
         angles = np.arange(self.rope_positions)[:, None] * frequencies[None]
-        return np.cos(angles).astype(np.float32), np.sin(angles).astype(np.float32)
+        cos, sin = (self.rope_scale * table(angles) for table in (np.cos, np.sin))
+        return cos.astype(np.float32), sin.astype(np.float32)
 
 
 class Decoder:
