@@ -23,9 +23,16 @@ class Medians:
         """The median under a name, ``None`` where there is no sample."""
         if name not in self._samples:
             return None
+        return self._median(name, EXACT)
+
+    def roughly(self, name: str, least: int) -> float | None:
+        """The same, lagging however few there are; ``None`` where there are fewer than ``least`` samples."""
+        return self._median(name, 0) if len(self._samples.get(name, ())) >= least else None
+
+    def _median(self, name: str, exact: int) -> float:
         samples = self._samples[name]
         size, median = self._known.get(name, (0, 0.0))
-        if size != len(samples) and (len(samples) <= EXACT or len(samples) >= size + size // 8):
+        if size != len(samples) and (len(samples) <= exact or len(samples) >= size + size // 8):
             median = statistics.median(samples)
             self._known[name] = (len(samples), median)
         return median

@@ -8,13 +8,17 @@ from enum import IntFlag
 from typing import NamedTuple
 
 from engine.errors import TraceError
-from engine.records import Event, Round, RoundSource
+from engine.records import Round, RoundSource
 from engine.stats import Stats
 from tui.blocks import Blocks, union
 from tui.medians import EXACT, Medians
 
 NEAR_TIE = 0.1
 """Logits. A decision whose two best choices are no further apart is shown as a near-tie."""
+SLOW = 3.0
+"""A round that took so many times the median of its kind, drafted or plain, is slow."""
+_KNOWN = 16
+"""Rounds of a kind before one of them can be slow."""
 
 
 class Fact(IntFlag):
@@ -27,6 +31,8 @@ class Fact(IntFlag):
     TIE = 16
     WARNING = 32
     FAULT = 64
+    FINDING = 128
+    SLOW = 256
 
 
 class Paying(NamedTuple):
@@ -36,7 +42,7 @@ class Paying(NamedTuple):
     speedup: float | None = None
 
 
-EVENTS = Fact.FLIP | Fact.NONE | Fact.ALL | Fact.TIE | Fact.WARNING | Fact.FAULT
+EVENTS = ~Fact.PLAIN
 
 
 class Series:
@@ -53,7 +59,7 @@ class Series:
         self.tokens = array("q", [0])
         self.clock = array("d", [0.0])
         self.counts: Blocks[int] = Blocks(max, array("l"))
-        self.facts: Blocks[int] = Blocks(union, bytearray())
+        self.facts: Blocks[int] = Blocks(union, array("H"))
         self.low: Blocks[float] = Blocks(min, array("d"))
         self.high: Blocks[float] = Blocks(max, array("d"))
         self.drafted_ms, self.plain_ms = Medians(), Medians()
@@ -63,7 +69,7 @@ class Series:
         self.last_drafted = 0
         self._events = bytearray()
         self._said = 0
-        self._ahead: list[Event] = []
+        self._ahead: dict[int, Fact] = {}
         self._off = False
         self._paid = Paying()
         self._paid_at = (0, False)
@@ -88,6 +94,14 @@ class Series:
         except TraceError as error:
             self.damage = str(error)
         return len(self) - start
+
+    def mark(self, index: int, fact: Fact) -> None:
+        """Say of a round, which may not be read yet, what it does not say itself."""
+        if 0 <= index < len(self):
+            self.facts.add(index, fact)
+            self._events[index] = 1
+        elif index >= 0:
+            self._ahead[index] = self._ahead.get(index, Fact(0)) | fact
 
     def mean(self, index: int) -> float | None:
         """The rolling mean of tokens a round after a round; ``None`` for a round that is not in the window."""
@@ -143,25 +157,28 @@ class Series:
             mean = math.nan
         self.stats.add(round_)
         self.tokens.append(self.tokens[-1] + round_.count)
-        self._add_times(round_)
+        slow = self._add_times(round_)
         self.counts.append(round_.count)
         known = math.isfinite(mean)
         self.low.append(mean if known else math.inf)
         self.high.append(mean if known else -math.inf)
         self.top = max(self.top, round_.count)
-        facts = self._facts(round_)
+        facts = self._facts(round_) | slow | self._ahead.pop(len(self), 0)
         self.facts.append(facts)
         self._events.append(1 if facts & EVENTS else 0)
 
-    def _add_times(self, round_: Round) -> None:
+    def _add_times(self, round_: Round) -> int:
         ms = round_.ms or {}
         whole = sum(ms.values())
         self.clock.append(self.clock[-1] + whole)
-        if ms:
-            medians = self.drafted_ms if round_.drafted else self.plain_ms
-            for phase, value in ms.items():
-                medians.add(phase, value)
-            medians.add("total", whole)
+        if not ms:
+            return 0
+        medians = self.drafted_ms if round_.drafted else self.plain_ms
+        for phase, value in ms.items():
+            medians.add(phase, value)
+        medians.add("total", whole)
+        usual = medians.roughly("total", _KNOWN)
+        return int(Fact.SLOW) if usual is not None and whole > SLOW * usual else 0
 
     def _facts(self, round_: Round) -> int:
         facts = 0 if round_.drafted else int(Fact.PLAIN)
@@ -180,14 +197,11 @@ class Series:
 
     def _take_in_events(self) -> None:
         events = self._source.events()
-        new = (*self._ahead, *events[self._said :])
-        self._said = len(events)
-        self._ahead = [event for event in new if event.round is not None and event.round >= len(self)]
+        new, self._said = events[self._said :], len(events)
         for event in new:
             fact = {"warning": Fact.WARNING, "fault": Fact.FAULT}.get(event.level)
-            if fact is not None and event.round is not None and 0 <= event.round < len(self):
-                self.facts.add(event.round, fact)
-                self._events[event.round] = 1
+            if fact is not None and event.round is not None:
+                self.mark(event.round, fact)
 
 
 def window_of(source: RoundSource) -> int:

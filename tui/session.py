@@ -217,5 +217,7 @@ def describe(facts: Fact) -> str:
         (Fact.ALL, "all drafts accepted"),
         (Fact.TIE, "near-tie"),
         (Fact.WARNING, "warning"),
+        (Fact.FINDING, "finding"),
+        (Fact.SLOW, "slow"),
     )
     return ", ".join(name for fact, name in names if facts & fact)

@@ -118,6 +118,29 @@ def test_a_message_is_an_event_even_when_it_is_read_before_its_round() -> None:
     assert series.previous_event(4) == 3
 
 
+def test_a_round_that_took_three_times_the_median_of_its_kind_is_slow() -> None:
+    rounds = [drafted(i, 2) for i in range(40)]
+    rounds[3] = drafted(3, 2, ms={"verify": 90.0})
+    rounds[30] = drafted(30, 2, ms={"draft": 1.0, "verify": 11.5})
+    rounds[31] = plain(31, ms={"step": 90.0})
+    series = Series(Listed(rounds))
+    series.take_in(40)
+
+    assert [i for i in range(40) if series.facts.values[i] & Fact.SLOW] == [30]
+    assert series.next_event(0) == 30
+
+
+def test_a_round_is_marked_before_it_is_read_or_after() -> None:
+    series = Series(Listed([drafted(i, 2) for i in range(5)]))
+    series.take_in(2)
+    for index in (1, 3, 99):
+        series.mark(index, Fact.FINDING)
+    series.take_in(5)
+
+    assert [i for i in range(5) if series.facts.values[i] & Fact.FINDING] == [1, 3]
+    assert (series.next_event(1), series.previous_event(3)) == (3, 1)
+
+
 def test_tokens_and_times_are_running_sums() -> None:
     series = Series(sunk())
     series.take_in(6)

@@ -2,6 +2,6 @@
 
 from engine.trace.audit.auditor import Audit, TornAt, audit
 from engine.trace.audit.finding import Finding
-from engine.trace.audit.report import Report, report
+from engine.trace.audit.report import Report, report, reports
 
-__all__ = ["Audit", "Finding", "Report", "TornAt", "audit", "report"]
+__all__ = ["Audit", "Finding", "Report", "TornAt", "audit", "report", "reports"]

@@ -1,12 +1,18 @@
 """The audit of an opened trace as one value: for JSON, for the screen, and for a command's status."""
 
+from collections import deque
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from engine.errors import TraceError
+from engine.records import Round
 from engine.trace.audit.auditor import Audit
 from engine.trace.audit.finding import Finding
 from engine.trace.framing import Torn
 from engine.trace.reader import Trace
+
+EVERY = 256
+"""Rounds between two reports of an audit that is under way."""
 
 
 class Report(NamedTuple):
@@ -37,15 +43,24 @@ def report(trace: Trace) -> Report:
 
     A record that is whole but cannot be read tears the trace like one that is cut: what follows cannot be judged.
     """
+    (made,) = deque(reports(trace), maxlen=1)
+    return made
+
+
+def reports(trace: Trace, every: int = EVERY) -> Iterator[Report]:
+    """The same while it is made: what was found in the first ``every`` rounds, in twice as many, and so on to all."""
     auditor = Audit()
-    findings: list[Finding] = []
-    number, damage = 0, None
+    findings: tuple[Finding, ...] = ()
+    rounds, number, damage = 0, 0, None
     try:
         for record in trace.records():
-            findings += auditor.feed(record)
+            if new := auditor.feed(record):
+                findings += tuple(new)
             number += 1
+            rounds += isinstance(record, Round)
+            if isinstance(record, Round) and rounds % every == 0:
+                yield Report(str(trace.path), rounds, None, findings)
     except TraceError as error:
         damage = Torn(error.byte or 0, number, str(error))
     torn = damage or trace.torn
-    findings += auditor.finish(torn)
-    return Report(str(trace.path), len(trace), torn, tuple(findings))
+    yield Report(str(trace.path), len(trace), torn, findings + tuple(auditor.finish(torn)))
