@@ -17,6 +17,7 @@ from engine.commands.record import record
 from engine.commands.show import show
 from engine.commands.stats import stats
 from engine.commands.watch import watch
+from engine.commands.whatif import whatif
 
 app = typer.Typer(
     name="specstep",
@@ -40,6 +41,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "faults": faults,
     "engine": engine,
     "watch": watch,
+    "whatif": whatif,
 }
 for name, command in COMMANDS.items():
     app.command(name)(command)
