@@ -2,7 +2,7 @@
 
 import os
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
@@ -17,6 +17,7 @@ from engine.trace.contents import WIDE, Contents
 from engine.trace.decoding import Unknown, decode, decode_as, decode_header, fields, glances
 from engine.trace.framing import Cut, Framer, Torn
 from engine.trace.index import read_index
+from engine.trace.outline import Outlines
 from engine.trace.pread import ReadAt
 
 _BLOCKS_KEPT = 8
@@ -99,6 +100,18 @@ class Trace:
         block = self._block(index // self._contents.every)
         row = block.rounds[index % self._contents.every]
         return decode_as(Round, row.data, row.byte)
+
+    def rounds(self, keys: Iterable[str], start: int, stop: int) -> list[Round]:
+        """Rounds ``start`` to ``stop`` with nothing but ``keys`` and what follows of them; see ``Outlines``."""
+        if not 0 <= start < stop <= len(self):
+            raise IndexError(f"rounds {start} to {stop} of {len(self)}")
+        found = Outlines(keys).read(self._file, self._contents, start, stop, self._stop)
+        if found is None:
+            self._contradicted()
+            if stop > len(self):
+                raise TraceError(f"{self.path}: the index claims rounds that are not there, {len(self)} are")
+            return self.rounds(keys, start, stop)
+        return found
 
     def events(self) -> tuple[Event, ...]:
         """All events, in the order of the file."""

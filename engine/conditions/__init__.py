@@ -1,0 +1,7 @@
+"""A small language of conditions over rounds: what to stop at, and which rounds to show."""
+
+from engine.conditions.about import About
+from engine.conditions.condition import Condition
+from engine.conditions.kinds import BadCondition
+
+__all__ = ["About", "BadCondition", "Condition"]
