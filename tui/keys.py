@@ -6,8 +6,9 @@ from typing import NamedTuple
 class Key(NamedTuple):
     """A key: its stable id, the names Textual knows it by, what it is called on the screen, and what it does.
 
-    ``action`` is the app's action, ``label`` one word for the footer, ``help`` a sentence, ``group`` a heading of the
-    help; ``rank`` orders the footer (0 is not in it) while paused, ``playing`` while rounds run.
+    ``action`` is the screen's action, ``do('feature.method')`` for a feature's, ``label`` one word for the footer,
+    ``help`` a sentence, ``group`` a heading of the help; ``rank`` orders the footer (0 is not in it) while paused,
+    ``playing`` while rounds run.
     """
 
     id: str
@@ -32,14 +33,23 @@ KEYS: tuple[Key, ...] = (
         "event.next",
         ("e",),
         "e",
-        "event(1)",
+        "do('events.step', 1)",
         "event",
         "Next event: the flip, all accepted, none accepted, a near-tie, a warning.",
         MOVE,
         5,
     ),
-    Key("event.previous", ("E",), "E", "event(-1)", "event back", "Previous event.", MOVE),
-    Key("goto", ("g",), "g", "goto", "go to", "Go to 812 · tok 5000 · t 12.5 · 50% · flip · start · end.", MOVE, 6),
+    Key("event.previous", ("E",), "E", "do('events.step', -1)", "event back", "Previous event.", MOVE),
+    Key(
+        "goto",
+        ("g",),
+        "g",
+        "do('places.go')",
+        "go to",
+        "Go to 812 · tok 5000 · t 12.5 · 50% · flip · start · end.",
+        MOVE,
+        6,
+    ),
     Key(
         "count",
         (),
@@ -55,7 +65,7 @@ KEYS: tuple[Key, ...] = (
     Key("run.interrupt", ("escape",), "esc", "interrupt", "stop", "Stop running; drop a count.", RUN, 0, 4),
     Key("run.options", ("o",), "o", "options", "options", "Other options or drafter from here on: a fork.", RUN),
     Key("run.restart", ("R",), "R", "restart", "restart", "Start a lost engine again; end one that hangs.", RUN),
-    Key("run.save", ("W",), "W", "save", "save", "Save the rounds of a live run as a trace.", RUN),
+    Key("run.save", ("W",), "W", "do('saving.save')", "save", "Save the rounds of a live run as a trace.", RUN),
     Key("pane.number", (), "1-5", "", "pane", "Show or focus Text, Round, Fallback, Cost, Rounds.", LOOK),
     Key("pane.next", ("tab",), "tab", "cycle(1)", "pane", "Next pane.", LOOK),
     Key("pane.previous", ("shift+tab",), "shift+tab", "cycle(-1)", "pane back", "Previous pane.", LOOK),

@@ -3,8 +3,10 @@
 from pathlib import Path
 
 import pytest
+from textual.actions import parse
 
 from tui.command import THEMES
+from tui.features.all import FEATURES
 from tui.keys import KEYS, bound, footer, footer_width, groups, markdown
 from tui.screens.main import MainScreen
 from tui.themes import NAMES
@@ -25,9 +27,18 @@ def test_no_key_needs_alt_a_modified_enter_or_a_bracket() -> None:
     assert not {key for key in keys if "alt" in key or "bracket" in key or key.endswith("+enter")}
 
 
-def test_every_action_is_one_of_the_screen() -> None:
+def test_every_action_is_one_of_the_screen_or_of_a_feature() -> None:
+    features = {feature.name: feature for feature in FEATURES}
     for binding in bound():
-        assert callable(getattr(MainScreen, f"action_{binding.action.split('(')[0]}"))
+        _, name, arguments = parse(binding.action)
+        assert callable(getattr(MainScreen, f"action_{name}"))
+        if name == "do":
+            feature, _, method = str(arguments[0]).partition(".")
+            assert callable(getattr(features[feature], method))
+
+
+def test_every_feature_has_a_name_of_its_own() -> None:
+    assert len({feature.name for feature in FEATURES}) == len(FEATURES)
 
 
 @pytest.mark.parametrize("playing", [False, True])

@@ -155,6 +155,31 @@ class Bar(Widget):
         return strip(self._line(width), width, on(base, self._styles), base)
 
 
+class Rows(Widget):
+    """As many lines as it is given; without any it is not there."""
+
+    ALLOW_SELECT = False
+
+    def __init__(self, name: str) -> None:
+        super().__init__(id=name)
+        self.display = False
+        self._lines: list[Line] = []
+        self._by_role: dict[Role, Style] = {}
+
+    def show(self, lines: list[Line], styles: dict[Role, Style]) -> None:
+        """Draw these lines from now on."""
+        if len(lines) != len(self._lines):
+            self.styles.height = len(lines)
+            self.display = bool(lines)
+        self._lines, self._by_role = lines, styles
+        self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        base = self.rich_style
+        line = self._lines[y] if y < len(self._lines) else ()
+        return strip(line, self.size.width, on(base, self._by_role), base)
+
+
 def on(base: Style, styles: dict[Role, Style]) -> dict[Role, Style]:
     """The styles of the roles over a widget's own."""
     return {role: base + style for role, style in styles.items()}

@@ -1,5 +1,7 @@
 """What the screen does with an engine beside having it make rounds: forks, new starts, and runs that others make."""
 
+from collections.abc import Callable
+
 from textual import work
 from textual.message import Message
 from textual.timer import Timer
@@ -46,6 +48,13 @@ class EngineScreen(Frame):
     def after(self) -> None:
         """What follows every change of the session."""
 
+    def grew(self, session: Session) -> None:
+        """What follows when rounds have come."""
+
+    def ask(self, label: str, hint: str, value: str, answer: Callable[[str], None]) -> None:
+        """Ask for a line of text in a prompt."""
+        self.app.push_screen(PromptScreen(label, hint, value, answer))
+
     def action_restart(self) -> None:
         """Start a lost engine again behind the last good round; one that does not answer is ended by this first."""
         session = self._session
@@ -71,7 +80,7 @@ class EngineScreen(Frame):
         def answer(text: str) -> None:
             self._start_fork(source, at, changes.read(text, source.header.options))
 
-        self.app.push_screen(PromptScreen("options", hint, "", answer))
+        self.ask("options", hint, "", answer)
 
     def on_engine_screen_forked(self, message: Forked) -> None:
         """Show the branch that goes on."""
@@ -127,6 +136,7 @@ class EngineScreen(Frame):
             self.begin(watched)
         elif change.rounds:
             session.arrived()
+            self.grew(session)
             if following:
                 session.jump(session.last)
         elif watched.over and self._looking is not None:

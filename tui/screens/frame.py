@@ -9,7 +9,7 @@ from engine.errors import TraceError
 from tui import keys, layout, status
 from tui.lines import Line, Span
 from tui.marks import Marks, Role
-from tui.panes.pane import Bar, Pane, View
+from tui.panes.pane import Bar, Pane, Rows, View
 from tui.session import Session
 from tui.story import story
 from tui.themes import styles
@@ -33,6 +33,7 @@ class Frame(Screen[None]):
         yield Bar("header")
         with Container(id="panes"):
             yield from layout.panes()
+        yield Rows("caption")
         yield Bar("status")
         yield Bar("footer")
 
@@ -59,6 +60,10 @@ class Frame(Screen[None]):
         if self.is_mounted:
             self.paint(None, "")
 
+    def caption(self, _width: int, /) -> list[Line]:
+        """Lines above the status line."""
+        return []
+
     def paint(self, session: Session | None, busy: str) -> None:
         """Show a session, and what it waits for, if anything."""
         by_role = self.styles_by_role
@@ -74,6 +79,7 @@ class Frame(Screen[None]):
                 layout.tabs(self.active, pane.size.width - 2) if alone and shown else layout.title(number, self.active)
             )
             pane.show(view, title, layout.note(number, session, self.marks) if session else "")
+        self.query_one("#caption", Rows).show(self.caption(self.size.width), by_role)
         self._bar("header", lambda width: self._header(session, width), by_role)
         self._bar("status", lambda width: self._status(session, busy, width), by_role)
         playing = session is not None and (session.playing or session.owed > 0)

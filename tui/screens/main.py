@@ -1,29 +1,31 @@
 """The debugger's screen. Keys and messages change the session; workers only post messages; ``Frame.paint`` shows it."""
 
-import datetime
 import time
 from collections.abc import Callable
-from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 from textual import work
 from textual.binding import Binding, BindingType
 from textual.message import Message
+from textual.screen import ModalScreen
 from textual.timer import Timer
 
 from engine.errors import SpecstepError, TraceError
 from engine.records import Round, RoundSource
-from tui import goto, keys, layout, themes
-from tui.live import LiveSource, save
+from tui import keys, layout, themes
+from tui.features.all import FEATURES
+from tui.features.feature import Feature
+from tui.lines import Line
+from tui.live import LiveSource
 from tui.marks import Marks
 from tui.panes import rounds
 from tui.panes.pane import Pane
 from tui.screens.engine import EngineScreen
 from tui.screens.help import HelpScreen
-from tui.screens.prompt import PromptScreen
 from tui.session import Session
 
 Opener = Callable[[], RoundSource]
+T = TypeVar("T")
 
 _READ_FOR = 0.008
 """Seconds of reading at a time while a long trace is taken in."""
@@ -31,7 +33,10 @@ _READ_STEP = 64
 
 
 class MainScreen(EngineScreen):
-    """The debugger's screen. ``opener`` gives the source; it may take its time and runs in a thread."""
+    """The debugger's screen. ``opener`` gives the source; it may take its time and runs in a thread.
+
+    What it can do beside walking over rounds are its features; it is their ``Host``.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(bound.keys, bound.action, bound.label, show=False, id=bound.id) for bound in keys.bound()
@@ -57,12 +62,20 @@ class MainScreen(EngineScreen):
     class Made(Message):
         """The engine made a round, ended (``None``), or broke."""
 
-        def __init__(self, round_: Round | None, error: SpecstepError | None = None) -> None:
+        def __init__(self, source: LiveSource, round_: Round | None, error: SpecstepError | None = None) -> None:
             super().__init__()
-            self.round, self.error = round_, error
+            self.source, self.round, self.error = source, round_, error
+
+    class Done(Message):
+        """A thread is done with something; ``then`` takes it in."""
+
+        def __init__(self, then: Callable[[], object]) -> None:
+            super().__init__()
+            self.then = then
 
     def __init__(self, opener: Opener, marks: Marks, waiting: str) -> None:
         super().__init__(marks, waiting)
+        self.features: dict[str, Feature] = {kind.name: kind(self) for kind in FEATURES}
         self._opener = opener
         self._active_before: int | None = None
         self._beat: Timer | None = None
@@ -97,15 +110,29 @@ class MainScreen(EngineScreen):
     @work(thread=True, group="engine")
     def _make(self, source: LiveSource) -> None:
         try:
-            self.post_message(self.Made(source.make()))
+            self.post_message(self.Made(source, source.make()))
         except SpecstepError as error:
-            self.post_message(self.Made(None, error))
+            self.post_message(self.Made(source, None, error))
+
+    @work(thread=True, group="job")
+    def _work(
+        self, job: Callable[[], T], done: Callable[[T], object], failed: Callable[[SpecstepError], object]
+    ) -> None:
+        try:
+            came = job()
+        except SpecstepError as error:
+            fault = error
+            self.post_message(self.Done(lambda: failed(fault)))
+        else:
+            self.post_message(self.Done(lambda: done(came)))
 
     def on_main_screen_opened(self, message: Opened) -> None:
-        """Show the source, and read on in a long trace bit by bit."""
-        self.begin(message.source)
-        self._read()
-        self.repaint()
+        """Show the source."""
+        self.show(message.source)
+
+    def on_main_screen_done(self, message: Done) -> None:
+        """Take in what a feature's thread brought."""
+        message.then()
 
     def on_main_screen_failed(self, message: Failed) -> None:
         """There is nothing to show: leave with the reason."""
@@ -113,17 +140,17 @@ class MainScreen(EngineScreen):
 
     def on_main_screen_made(self, message: Made) -> None:
         """Take in what the engine made, and let it make what is still owed."""
-        session = self._session
-        if session is None or not isinstance(session.source, LiveSource):
-            return
+        session, source = self._session, message.source
         self._making = False
         if message.error is not None:
-            session.source.fail(str(message.error))
+            source.fail(str(message.error))
         elif message.round is None:
-            session.source.finish()
+            source.finish()
         else:
-            session.source.append(message.round)
-        session.arrived()
+            source.append(message.round)
+        if session is not None and session.source is source:
+            session.arrived()
+            self.grew(session)
         self.after()
 
     def on_pane_clicked(self, message: Pane.Clicked) -> None:
@@ -144,35 +171,22 @@ class MainScreen(EngineScreen):
 
     # Keys.
 
+    def action_do(self, name: str, *arguments: object) -> None:
+        """An action of a feature: ``feature.method``."""
+        feature, _, method = name.partition(".")
+        getattr(self.features[feature], method)(*arguments)
+
     def action_forward(self) -> None:
-        self._move(lambda session, count: session.forward(count))
+        self._walk(1, lambda session, count: session.forward(count))
 
     def action_back(self) -> None:
-        self._move(lambda session, count: session.back(count))
+        self._walk(-1, lambda session, count: session.back(count))
 
     def action_into(self) -> None:
-        self._move(lambda session, count: _repeat(session.into, count))
+        self.move(lambda session, count: _repeat(session.into, count))
 
     def action_out(self) -> None:
-        self._move(lambda session, count: _repeat(session.out, count))
-
-    def action_event(self, step: int) -> None:
-        self._move(lambda session, count: _repeat(lambda: session.event(step), count))
-
-    def action_goto(self) -> None:
-        session = self._session
-        if session is None:
-            return
-        session.pause()
-        count = self._count(session)
-        if count is None:
-            self.app.push_screen(PromptScreen("go to", goto.FORMS, "", self._go))
-            return
-        try:
-            session.go(str(count))
-        except goto.NoSuchPlace as error:
-            session.note = str(error)
-        self.after()
+        self.move(lambda session, count: _repeat(session.out, count))
 
     def action_digit(self, digit: str) -> None:
         session = self._session
@@ -189,16 +203,19 @@ class MainScreen(EngineScreen):
         self.after()
 
     def action_play(self) -> None:
-        self._move(lambda session, _: session.play())
+        self.move(lambda session, _: session.play())
 
     def action_faster(self, step: int) -> None:
-        self._move(lambda session, count: session.faster(step * count))
+        self.move(lambda session, count: session.faster(step * count))
         if self._beat is not None:
             self._beat.stop()
             self._beat = None
             self.after()
 
     def action_interrupt(self) -> None:
+        if not (self._session and self._session.count) and any(feature.escaped() for feature in self.features.values()):
+            self.after()
+            return
         self._stop_digit()
         self._active_before = None
         if self._session is not None:
@@ -206,20 +223,6 @@ class MainScreen(EngineScreen):
             if isinstance(self._session.source, LiveSource):
                 self._session.source.interrupt()
         self.after()
-
-    def action_save(self) -> None:
-        session = self._session
-        if session is None:
-            return
-        if not session.source.live:
-            session.note = "this is a trace already: only the rounds of a live run can be saved"
-            self.after()
-            return
-        session.pause()
-        self.after()
-        name = f"specstep-{datetime.datetime.now():%Y%m%d-%H%M%S}.msgpack"
-        hint = f"Save the {len(session.source)} rounds made so far as a trace; escape leaves it."
-        self.app.push_screen(PromptScreen("file", hint, name, self._save))
 
     def action_cycle(self, step: int) -> None:
         self.active = (self.active - 1 + step) % len(layout.NAMES) + 1
@@ -243,26 +246,78 @@ class MainScreen(EngineScreen):
     def action_quit(self) -> None:
         self.app.exit()
 
-    # Behind the keys.
+    # What features use: see ``Host``.
 
-    def _move(self, change: Callable[[Session, int], object]) -> None:
+    def move(self, change: Callable[[Session, int], object]) -> None:
         session = self._session
         if session is None:
             return
         before = session.moment
         try:
-            change(session, self._count(session) or 1)
+            change(session, self.count() or 1)
         except TraceError as error:
             session.moment, session.note = before, str(error)
         self.after()
 
-    def _count(self, session: Session) -> int | None:
-        """The count for this key. A pane that its first digit showed is left again."""
+    def count(self) -> int | None:
+        session = self._session
+        if session is None:
+            return None
         if session.count and self._active_before is not None:
             self.active = self._active_before
         self._active_before = None
         self._stop_digit()
         return session.take_count()
+
+    def say(self, note: str) -> None:
+        if self._session is not None:
+            self._session.note = note
+        self.after()
+
+    def push(self, screen: ModalScreen[None]) -> None:
+        self.app.push_screen(screen)
+
+    def show(self, source: RoundSource) -> None:
+        before = self._session
+        if before is not None:
+            before.interrupt()
+            if isinstance(before.source, LiveSource):
+                before.source.interrupt()
+        self.begin(source)
+        self._read()
+        self.after()
+
+    def every(self, seconds: float, call: Callable[[], object]) -> Timer:
+        return self.set_interval(seconds, call)
+
+    def thread(
+        self, job: Callable[[], T], done: Callable[[T], object], failed: Callable[[SpecstepError], object]
+    ) -> None:
+        self._work(job, done, failed)
+
+    def begin(self, source: RoundSource) -> Session:
+        session = super().begin(source)
+        for feature in self.features.values():
+            feature.opened(session)
+        return session
+
+    def grew(self, session: Session) -> None:
+        for feature in self.features.values():
+            feature.grew(session)
+
+    def caption(self, width: int, /) -> list[Line]:
+        return [line for feature in self.features.values() for line in feature.caption(width)]
+
+    # Behind the keys.
+
+    def _walk(self, direction: int, change: Callable[[Session, int], object]) -> None:
+        if self._session is not None:
+            count = int(self._session.count or 1) * direction
+            if any(feature.walks(count) for feature in self.features.values()):
+                self.count()
+                self.after()
+                return
+        self.move(change)
 
     def _digit_was_a_pane(self) -> None:
         if self._session is not None:
@@ -275,26 +330,12 @@ class MainScreen(EngineScreen):
             self._digit.stop()
             self._digit = None
 
-    def _go(self, text: str) -> None:
-        if self._session is not None:
-            self._session.go(text)
-            self.after()
-
-    def _save(self, name: str) -> None:
-        session = self._session
-        if session is None:
-            return
-        path = Path(name.strip()).expanduser()
-        if path.exists():
-            raise SpecstepError(f"{path} is there already: give another name")
-        save(session.source, path)
-        session.note = f"saved {len(session.source)} rounds in {path}"
-        self.repaint()
-
     def after(self) -> None:
         """What follows every change: the engine gets its next order, the beat is kept, and all is shown."""
         session = self._session
         if session is not None:
+            for feature in self.features.values():
+                feature.changed(session)
             self._serve(session)
             if session.playing and self._beat is None:
                 self._beat = self.set_interval(1 / session.speed, self._on_beat)
@@ -323,9 +364,11 @@ class MainScreen(EngineScreen):
         until = time.perf_counter() + _READ_FOR
         while session.series.take_in(_READ_STEP) and time.perf_counter() < until:
             pass
+        self.grew(session)
         if session.series.complete:
             if self._reading is not None:
                 self._reading.stop()
+                self._reading = None
         elif self._reading is None:
             self._reading = self.set_interval(1 / 30, self._read)
         self.repaint()
