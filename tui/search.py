@@ -1,0 +1,149 @@
+"""Finds a text in what a run emitted, wherever its tokens are cut. Pure."""
+
+import re
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import accumulate, chain
+from typing import NamedTuple
+
+from engine.errors import SpecstepError
+from engine.records import Round
+
+HINT = (
+    "What the run emitted is searched: small letters find capitals too, \\n and \\t are a line end and a tab. "
+    "Rejected drafts are left out; ~text looks among them instead."
+)
+KEYS = ("t1", "drafts", "take", "emitted")
+"""What of a round is read for it."""
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
+_NOTHING = b"\xff"
+"""Stands for a token of unknown bytes: no text holds it."""
+
+
+class Match(NamedTuple):
+    """A found text: its first and last token, and the round that completes it.
+
+    Tokens are counted as they were emitted, from 0; among drafts, from the round's ``t1``, which is 0.
+    """
+
+    first: int
+    last: int
+    round: int
+
+
+class Query(NamedTuple):
+    """What is looked for, among ``drafts`` or not: at most ``longest`` bytes, in small letters if ``lowers``."""
+
+    text: str
+    pattern: "re.Pattern[bytes]"
+    longest: int
+    lowers: bool
+    drafts: bool
+
+
+def query(typed: str) -> Query:
+    """A query as it is typed: a capital in it makes capitals count.
+
+    Raises:
+        SpecstepError: it is empty.
+    """
+    text = re.sub(r"\\(.)", lambda match: _ESCAPES.get(match[1], match[1]), typed.removeprefix("~"))
+    if not text:
+        raise SpecstepError("nothing to look for: type a text")
+    folds = text == text.lower()
+    lowers = folds and text.isascii()
+    forms = [{c} if lowers or not folds else {c, c.upper()} for c in text]
+    encoded = [sorted(form.encode(errors="surrogatepass") for form in each) for each in forms]
+    pattern = b"".join(b"(?:%s)" % b"|".join(map(re.escape, each)) for each in encoded)
+    longest = sum(max(map(len, each)) for each in encoded)
+    return Query(text, re.compile(pattern, re.DOTALL), longest, lowers, typed.startswith("~"))
+
+
+class Search:
+    """The matches of a query in the rounds that were fed to it, in order. ``piece`` gives a token's bytes."""
+
+    def __init__(self, wanted: Query, piece: Callable[[int], bytes | None]) -> None:
+        self.query = wanted
+        self.matches: list[Match] = []
+        self.rounds = 0
+        self._piece = piece
+        self._tokens = 0
+        self._held: list[bytes] = []
+        self._where = array("q")
+
+    def feed(self, rounds: Sequence[Round]) -> None:
+        """Search the next rounds."""
+        if self.query.drafts:
+            for index, round_ in enumerate(rounds, self.rounds):
+                self._among_drafts(index, round_)
+        else:
+            self._emitted([round_.emitted or () for round_ in rounds])
+        self.rounds += len(rounds)
+
+    def next(self, index: int) -> int | None:
+        """The number of the first match that a round behind ``index`` completes."""
+        place = bisect_right(self._where, index)
+        return place if place < len(self.matches) else None
+
+    def previous(self, index: int) -> int | None:
+        """The number of the last match that a round before ``index`` completes."""
+        place = bisect_left(self._where, index) - 1
+        return place if place >= 0 else None
+
+    def within(self, start: int, stop: int) -> Sequence[Match]:
+        """The matches that rounds ``start`` to ``stop`` complete."""
+        return self.matches[bisect_left(self._where, start) : bisect_left(self._where, stop)]
+
+    def _emitted(self, rounds: Sequence[tuple[int, ...]]) -> None:
+        parts = self._parts(chain.from_iterable(rounds))
+        begun = list(accumulate(map(len, rounds), initial=self._tokens))
+        first_part, end = self._tokens - len(self._held), 0
+        for match in self._matches(parts):
+            last = match.last + first_part
+            self._add(Match(match.first + first_part, last, self.rounds + bisect_right(begun, last) - 1))
+            end = match.stop
+        self._tokens = begun[-1]
+        self._hold(parts, end)
+
+    def _among_drafts(self, index: int, round_: Round) -> None:
+        if round_.t1 is None:
+            return
+        shift = len(self._held)
+        for match in self._matches(self._parts((round_.t1, *(round_.drafts or ())))):
+            if match.last - shift > round_.take:
+                self._add(Match(max(match.first - shift, 0), match.last - shift, index))
+        self._hold(self._parts(round_.emitted or ()), 0)
+
+    def _parts(self, tokens: Iterable[int]) -> list[bytes]:
+        return [*self._held, *(_NOTHING if piece is None else piece for piece in map(self._piece, tokens))]
+
+    def _matches(self, parts: list[bytes]) -> Iterator["_Found"]:
+        text = b"".join(parts)
+        ends: list[int] = []
+        for match in self.query.pattern.finditer(text.lower() if self.query.lowers else text):
+            ends = ends or list(accumulate(map(len, parts)))
+            yield _Found(bisect_right(ends, match.start()), bisect_left(ends, match.end()), match.end())
+
+    def _hold(self, parts: list[bytes], end: int) -> None:
+        """Keep what may begin a match that the next rounds complete: less than a whole one, from ``end`` on."""
+        size = sum(map(len, parts))
+        room = min(self.query.longest - 1, size - end)
+        held: list[bytes] = []
+        while room > 0:
+            part = parts[-1 - len(held)][-room:]
+            held.append(part)
+            room -= len(part)
+        self._held = held[::-1]
+
+    def _add(self, match: Match) -> None:
+        self.matches.append(match)
+        self._where.append(match.round)
+
+
+class _Found(NamedTuple):
+    """A match in parts: the first, the last, and the byte behind it."""
+
+    first: int
+    last: int
+    stop: int
