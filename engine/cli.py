@@ -6,6 +6,8 @@ import typer
 
 from engine.commands import trace
 from engine.commands.audit import audit
+from engine.commands.conditions import conditions
+from engine.commands.diff import diff
 from engine.commands.engine import engine
 from engine.commands.exits import Commands
 from engine.commands.export import export
@@ -33,7 +35,9 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "record": record,
     "stats": stats,
     "audit": audit,
+    "diff": diff,
     "show": show,
+    "conditions": conditions,
     "probe": probe,
     "import": import_,
     "export": export,

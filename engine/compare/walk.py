@@ -2,13 +2,14 @@
 
 from array import array
 from bisect import bisect_right
-from typing import NamedTuple
+
+import msgspec
 
 from engine.records import Round, RoundSource
 from engine.stats import Stats
 
 
-class Meeting(NamedTuple):
+class Meeting(msgspec.Struct, frozen=True):
     """Rounds of both sides that begin at the same token of the text, counted from 0."""
 
     token: int

@@ -45,7 +45,7 @@ def test_a_run_does_not_differ_from_itself(text: list[int], some: list[int]) -> 
 def test_swapped_sides_give_swapped_answers(text: list[int], some: list[int]) -> None:
     left, right = Listed(written(text, some)), Listed(written(text, [1, 0], wrong=7))
     there, back = align(left, right), align(right, left)
-    assert [(m.token, m.right, m.left) for m in there.drafts] == [tuple(m) for m in back.drafts]
+    assert [Meeting(m.token, m.right, m.left) for m in there.drafts] == back.drafts
 
 
 def test_a_text_that_ends_earlier_differs_at_its_end() -> None:
