@@ -33,9 +33,18 @@ class Tokenizer:
         """How many ids there are, the added ones too."""
         return int(self._library.get_vocab_size())
 
-    def encode(self, text: str) -> list[int]:
-        """Token ids; nothing is put before or behind them."""
-        return list(self._library.encode(text, add_special_tokens=False).ids)
+    @property
+    def highest(self) -> int:
+        """The highest id, which may lie beyond ``vocab_size`` where ids are left out."""
+        return max(self._library.get_vocab(with_added_tokens=True).values(), default=-1)
+
+    def encode(self, text: str, *, framed: bool = False) -> list[int]:
+        """Token ids; nothing is put before or behind them, unless ``framed``: then what the file says is."""
+        return list(self._library.encode(text, add_special_tokens=framed).ids)
+
+    def id_of(self, token: str) -> int | None:
+        """The id of a token by its text in the vocabulary."""
+        return self._library.token_to_id(token)
 
     def decode(self, tokens: Sequence[int]) -> str:
         """The text of ``tokens``, special ones included; bytes that make no character become U+FFFD."""

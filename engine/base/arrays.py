@@ -16,6 +16,7 @@ RECENT, STRIDE = 16, 64
 """How many snapshots are kept of the last passes, and at least how many positions lie between older ones."""
 
 LOGITS_FROM = "logits_from"
+_LAST_ROW = "{}: it gives logits of the last row only, and cannot verify a draft so: export it with logits of every row"
 _USUAL = Wiring()
 
 
@@ -72,6 +73,9 @@ class ArrayPasses:
         names = [logits, *self._features.values(), *(tensor.present for tensor in self._tensors)]
         feeds = self._values | self._positions(ids, logit_rows + padding)
         results = dict(zip(names, self._session.run(names, feeds), strict=True))
+        first = results[logits].shape[1] - padding - logit_rows
+        if first < 0:
+            raise ModelError(_LAST_ROW.format(self._session.name))
         self._remember()
         count = len(tokens)
         for tensor in self._tensors:
@@ -85,7 +89,6 @@ class ArrayPasses:
         self._rows_from = start
         self._length = start + count
         rows = {ours: _float32(results[name])[0, :count] for ours, name in self._features.items()}
-        first = results[logits].shape[1] - padding - logit_rows
         return rows | {"logits": _float32(results[logits])[0, first : first + logit_rows]}
 
     def cut(self, keep: int) -> int:
@@ -165,7 +168,7 @@ def known_state(session: Session, wiring: Wiring) -> tuple[StateTensor, ...]:
         if name in session.inputs and session.inputs[name].type not in INTEGERS:
             raise ModelError(f"{session.name}: {name} is {session.inputs[name].type}, expected int64 or int32")
     if LOGITS_FROM not in session.inputs and session.outputs[wiring.logits].shape[1] == 1:
-        raise ModelError(f"{session.name}: it gives logits of the last row only, and cannot verify a draft so")
+        raise ModelError(_LAST_ROW.format(session.name))
     return state_tensors(session, pairs, wiring.sizes)
 
 

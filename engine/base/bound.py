@@ -53,9 +53,12 @@ class BoundPasses:
         if len(tokens) <= self._part or logit_rows > 1:
             return self._pass(tokens, logit_rows, padding)
         ends = [*range(self._part, len(tokens) - 1, self._part), len(tokens)]
-        parts = [self._pass(tokens[a:b], 1, 0) for a, b in zip([0, *ends], ends, strict=False)]
-        whole = {name: np.concatenate([part[name] for part in parts]) for name in parts[0] if name != "logits"}
-        return whole | {"logits": parts[-1]["logits"]}
+        features: dict[str, list[Floats]] = {name: [] for name in self._sizes if name != "logits"}
+        for a, b in zip([0, *ends], ends, strict=False):
+            rows = self._pass(tokens[a:b], 1, 0)
+            for name, parts in features.items():
+                parts.append(rows[name].copy())
+        return {name: np.concatenate(parts) for name, parts in features.items()} | {"logits": rows["logits"]}
 
     def cut(self, keep: int) -> int:
         self._length = keep

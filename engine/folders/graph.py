@@ -1,0 +1,120 @@
+"""The inputs and outputs of a folder's graph by name, checked for what a base needs of them."""
+
+import re
+
+from engine.base.state import KeyValueSizes, state_pairs, state_tensors
+from engine.base.wiring import Wiring
+from engine.errors import ModelError
+from engine.folders.config import Facts, Names
+from engine.session import Session
+
+_HIDDEN = ("hidden_states", "hidden", "last_hidden_state")
+_TAPS = ("aux_hidden_states", "taps")
+_KEYS = re.compile(r"key|value")
+
+
+def wiring_of(session: Session, facts: Facts) -> Wiring:
+    """What the graph calls things: as its configuration says, else by their usual names.
+
+    Raises:
+        ModelError: it lacks what a base needs, with what that means.
+    """
+    inputs, outputs = facts.names
+    ids, logits = inputs.get("input_ids", "input_ids"), outputs.get("logits", "logits")
+    if ids not in session.inputs and any("embeds" in name for name in session.inputs):
+        raise ModelError(f"{session.name}: it takes embeddings in place of token ids: export it with its embedding")
+    if logits not in session.outputs and "hidden_states" in session.outputs:
+        raise ModelError(f"{session.name}: it gives hidden states and no logits: export it with its head")
+    session.require(ids, logits)
+    pairs = _configured_pairs(session, facts.names) or state_pairs(session)
+    if not pairs:
+        raise ModelError(
+            f"{session.name}: it takes no past keys and values, so that each pass would have to read the whole text "
+            "again: export it with a cache, as with `--task text-generation-with-past`"
+        )
+    hidden = (outputs.get("hidden_states", ""), *_HIDDEN)
+    found = {
+        ours: next(name for name in names if name in session.outputs)
+        for ours, names in (("hidden", hidden), ("taps", _TAPS))
+        if any(name in session.outputs for name in names)
+    }
+    return Wiring(
+        ids=ids,
+        mask=inputs.get("attention_mask", "attention_mask"),
+        positions=inputs.get("position_ids", "position_ids"),
+        logits=logits,
+        features=found,
+        pairs=pairs,
+        sizes=KeyValueSizes(facts.kv_heads, facts.head_dim),
+    )
+
+
+def check_shapes(session: Session, wiring: Wiring) -> None:
+    """Refuse shapes that passes of one text, a few rows each, do not fit.
+
+    Raises:
+        ModelError: with the input, its shape, and what to do.
+    """
+    ids = session.inputs[wiring.ids].shape
+    if len(ids) != 2:
+        raise ModelError(f"{session.name}: {wiring.ids} has shape {_told(ids)}, expected one of batch and length")
+    if isinstance(ids[0], int) and ids[0] != 1:
+        raise ModelError(f"{session.name}: {wiring.ids} has a fixed batch of {ids[0]}, a text is a batch of 1")
+    mask = session.inputs.get(wiring.mask)
+    if mask is not None and (len(mask.shape) != 2 or isinstance(mask.shape[1], int)):
+        raise ModelError(
+            f"{session.name}: {wiring.mask} has the fixed shape {_told(mask.shape)}, and a text grows: export the "
+            "model with dynamic shapes"
+        )
+    for tensor in state_tensors(session, wiring.pairs, wiring.sizes):
+        if tensor.axis is None and _KEYS.search(tensor.past):
+            shape = session.inputs[tensor.past].shape
+            raise ModelError(
+                f"{session.name}: {tensor.past} has the fixed shape {_told(shape)}, in which a text cannot grow: "
+                "export the model with dynamic shapes"
+            )
+
+
+def fixed_width(session: Session, wiring: Wiring) -> int | None:
+    """The rows that a pass has to have, where the graph leaves no choice."""
+    rows = session.inputs[wiring.ids].shape[1]
+    return rows if isinstance(rows, int) else None
+
+
+def vocabulary_of(session: Session, wiring: Wiring, facts: Facts) -> int:
+    """How many tokens the logits are of.
+
+    Raises:
+        ModelError: nothing says it, or the graph and its configuration say different things.
+    """
+    size = session.outputs[wiring.logits].shape[-1]
+    if not isinstance(size, int):
+        if facts.vocab_size is None:
+            raise ModelError(
+                f"{session.name}: neither the graph nor its configuration says how large its vocabulary is"
+            )
+        return facts.vocab_size
+    if facts.vocab_size not in (None, size):
+        raise ModelError(
+            f"{session.name}: it gives logits of {size} tokens, its configuration says {facts.vocab_size}: the two are "
+            "not of the same model"
+        )
+    return size
+
+
+def _configured_pairs(session: Session, names: Names) -> dict[str, str]:
+    """Pairs by the patterns of the configuration, as in ``past_key_names`` and ``present_key_names``."""
+    pairs = {}
+    for key, past in names.inputs.items():
+        present = names.outputs.get(key.replace("past", "present", 1))
+        if not key.startswith("past_") or "%d" not in past or present is None:
+            continue
+        pattern = re.compile(r"(\d+)".join(map(re.escape, past.split("%d"))))
+        for name in session.inputs:
+            if found := pattern.fullmatch(name):
+                pairs[name] = present.replace("%d", found[1])
+    return pairs
+
+
+def _told(shape: tuple[int | str | None, ...]) -> str:
+    return "[" + ", ".join("?" if size is None else str(size) for size in shape) + "]"
