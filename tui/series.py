@@ -10,6 +10,7 @@ from typing import NamedTuple
 from engine.errors import TraceError
 from engine.records import Round, RoundSource
 from engine.stats import Stats
+from engine.whatif.observed import Observed
 from tui.blocks import Blocks, union
 from tui.medians import EXACT, Medians
 
@@ -49,13 +50,14 @@ class Series:
     """Per-round arrays of a source. ``take_in`` reads the next rounds, as many as it is allowed to.
 
     ``tokens`` and ``clock`` (milliseconds) hold running sums, one entry more than there are rounds. ``flip`` is the
-    first round after which drafting was off, ``top`` the most tokens that any round emitted, ``damage`` says why the
-    next round cannot be read.
+    first round after which drafting was off, ``observed`` what another bar is asked of, ``top`` the most tokens that
+    any round emitted, ``damage`` says why the next round cannot be read.
     """
 
     def __init__(self, source: RoundSource) -> None:
         self._source = source
         self.stats = Stats()
+        self.observed = Observed()
         self.tokens = array("q", [0])
         self.clock = array("d", [0.0])
         self.counts: Blocks[int] = Blocks(max, array("l"))
@@ -156,6 +158,7 @@ class Series:
         else:
             mean = math.nan
         self.stats.add(round_)
+        self.observed.add(round_)
         self.tokens.append(self.tokens[-1] + round_.count)
         slow = self._add_times(round_)
         self.counts.append(round_.count)
