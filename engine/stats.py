@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 from engine.records import End, Prefill, Round
 
 PHASES = ("draft", "step", "verify", "accept", "rollback", "other")
-_COST = ("draft", "verify", "step", "accept", "rollback")
+COST = ("draft", "verify", "step", "accept", "rollback")
+"""The phases that make a drafted round cost what it does."""
 MINIMUM_SAMPLES = 5
 
 
@@ -68,7 +69,7 @@ class Stats:
         last = _last_open(round_)
         self._shapes[drafted if last is None else min(last, drafted), round_.take, judged, last] += 1
         if ms:
-            self._costs.append(sum(ms.get(phase, 0.0) for phase in _COST))
+            self._costs.append(sum(ms.get(phase, 0.0) for phase in COST))
 
     @property
     def tokens_per_round(self) -> float | None:
@@ -119,7 +120,7 @@ class Stats:
         tokens: Iterable[int] | None = None,
     ) -> dict[str, Any]:
         """All figures under their public names; unknown is ``None``."""
-        measured = (end.plain_ms if end else None) or (prefill.plain_ms if prefill else None)
+        measured = measured_plain_ms(prefill, end)
         position = self.by_position
         wall = sum(map(sum, self.ms.values()))
         return {
@@ -150,6 +151,11 @@ class Stats:
             "repeated_8grams": None if tokens is None else repeated_ngrams(list(tokens)),
             "detail": detail,
         }
+
+
+def measured_plain_ms(prefill: Prefill | None, end: End | None) -> float | None:
+    """The cost of a plain step that a run says it measured itself."""
+    return (end.plain_ms if end else None) or (prefill.plain_ms if prefill else None)
 
 
 def repeated_ngrams(tokens: list[int], size: int = 8) -> float | None:

@@ -48,6 +48,7 @@ class Marks:
     finding: str
     tie: str
     flip: str
+    asked: str
     cursor: str
     space: str
     ellipsis: str
@@ -56,6 +57,7 @@ class Marks:
     times: str
     vertical: str
     bar_line: str
+    asked_line: str
     axis: str
     corner: str
     block: str
@@ -90,6 +92,7 @@ UNICODE = Marks(
     finding="!",
     tie="≈",
     flip="▲",
+    asked="△",
     cursor="^",
     space="␣",
     ellipsis="…",
@@ -98,6 +101,7 @@ UNICODE = Marks(
     times="×",
     vertical="│",
     bar_line="─",
+    asked_line="╌",
     axis="─",
     corner="└",
     block="▇",
@@ -120,6 +124,7 @@ ASCII = Marks(
     finding="!",
     tie="~",
     flip="F",
+    asked="f",
     cursor="^",
     space="_",
     ellipsis="~",
@@ -128,6 +133,7 @@ ASCII = Marks(
     times="x",
     vertical="|",
     bar_line="-",
+    asked_line="=",
     axis="-",
     corner="+",
     block="#",

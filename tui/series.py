@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from engine.errors import TraceError
 from engine.records import Round, RoundSource
-from engine.stats import Stats
+from engine.stats import Stats, measured_plain_ms
 from engine.whatif.observed import Observed
 from tui.blocks import Blocks, union
 from tui.medians import EXACT, Medians
@@ -143,7 +143,7 @@ class Series:
         end, prefill = self._source.end, self._source.prefill
         key = (len(self), end is not None)
         if key != self._paid_at and (len(self) <= EXACT or end is not None or len(self) >= self._paid_at[0] * 9 // 8):
-            measured = (end.plain_ms if end else None) or (prefill.plain_ms if prefill else None)
+            measured = measured_plain_ms(prefill, end)
             self._paid = Paying(self.stats.break_even(measured), self.stats.speedup(measured))
             self._paid_at = key
         return self._paid

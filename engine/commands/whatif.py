@@ -10,7 +10,7 @@ from engine.commands import run_options as flag
 from engine.commands.json_text import as_lines
 from engine.commands.reading import TracePath, finish, open_trace
 from engine.errors import Refused
-from engine.stats import Stats
+from engine.stats import Stats, measured_plain_ms
 from engine.whatif import (
     Answer,
     Observed,
@@ -70,12 +70,12 @@ def read(source: "Trace") -> Ready:
     """Read all rounds once. Raises ``TraceError``."""
     from engine.whatif.replay import Replay  # noqa: PLC0415 (numpy)
 
-    observed, stats, end, prefill = Observed(), Stats(), source.end, source.prefill
+    observed, stats, end = Observed(), Stats(), source.end
     for index in range(len(source)):
         round_ = source.round(index)
         observed.add(round_)
         stats.add(round_)
-    measured = (end.plain_ms if end else None) or (prefill.plain_ms if prefill else None)
+    measured = measured_plain_ms(source.prefill, end)
     return Ready(
         rule=rule_of(source.header.options),
         even=stats.break_even(measured),
