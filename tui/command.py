@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,6 +12,8 @@ from engine.commands.exits import complain, exit_of
 from engine.commands.requests import given, takes_request
 from engine.commands.watch import Target
 from engine.errors import Refused, SpecstepError, TraceError
+from tui.commands.keys import keys
+from tui.commands.showing import Ascii, Mouse, Theme, settings, show
 from tui.demo import demo
 from tui.opening import Live, Wanted
 from tui.watching import Watching, wants_screen
@@ -19,9 +21,6 @@ from tui.watching import Watching, wants_screen
 if TYPE_CHECKING:
     from engine.records import RoundSource
     from engine.request import LiveRequest
-
-NO_TERMINAL = "the screen needs a terminal; without one use `specstep stats TRACE` or `specstep record`"
-THEMES = ("specstep-dark", "specstep-light", "ansi-dark", "ansi-light")
 
 Trace = Annotated[
     Path | None,
@@ -38,22 +37,25 @@ Timeout = Annotated[
     float, typer.Option("--timeout", min=0.1, help="Seconds without a word after which an engine is given up.")
 ]
 InProcess = Annotated[bool, typer.Option("--in-process", help="Run the engine in the screen's own process.")]
-Ascii = Annotated[bool, typer.Option("--ascii", help="Draw with ASCII only.")]
-NoMouse = Annotated[bool, typer.Option("--no-mouse", help="Leave the mouse to the terminal.")]
-Theme = Annotated[str, typer.Option("--theme", help=f"One of {', '.join(THEMES)}.")]
 
 screen_app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 watch_app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+
+
+OWN: dict[str, Callable[..., None]] = {"keys": keys}
+"""The commands of the screen that have a name."""
 
 
 def main() -> None:
     """The ``specstep`` command."""
     from engine.cli import app, names  # noqa: PLC0415 (its commands import what they need)
 
+    for name, command in OWN.items():
+        app.command(name)(command)
     try:
         if sys.argv[1:2] == ["watch"] and wants_screen(sys.argv[2:]):
             watch_app(sys.argv[2:], prog_name="specstep watch")
-        elif "_SPECSTEP_COMPLETE" in os.environ or (sys.argv[1:2] and sys.argv[1] in names()):
+        elif "_SPECSTEP_COMPLETE" in os.environ or (sys.argv[1:2] and sys.argv[1] in names() | OWN.keys()):
             app()
         else:
             screen_app()
@@ -76,24 +78,21 @@ def screen(
     engine: Engine = None,
     timeout: Timeout = 120.0,
     in_process: InProcess = False,
-    ascii_only: Ascii = False,
-    no_mouse: NoMouse = False,
-    theme: Theme = THEMES[0],
+    ascii_only: Ascii = None,
+    mouse: Mouse = None,
+    theme: Theme = None,
 ) -> None:
     """A terminal debugger for speculative decoding.
 
     Replays TRACE, or runs a model live and steps through its rounds.
     """
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise Refused(NO_TERMINAL)
-    if theme not in THEMES:
-        raise Refused(f"--theme is {theme!r}: use one of {', '.join(THEMES)}")
+    look = settings(ascii_only, mouse, theme)
     if trace is not None:
         if record is not None:
             raise Refused("--record is for a live run, a trace is recorded already")
         if not trace.exists():
             raise TraceError(f"{trace}: no such file, and no command of that name; see specstep --help")
-        show(lambda: _open_trace(trace), f"opening {trace.name}", theme, ascii_only=ascii_only, mouse=not no_mouse)
+        show(lambda: _open_trace(trace), f"opening {trace.name}", look)
         return
     if engine is not None and in_process:
         raise Refused("give --engine or --in-process, not both")
@@ -103,41 +102,20 @@ def screen(
     words = None if engine is None else given(context, wanted)
     live = Live(Wanted(wanted, record, engine, words, timeout, in_process))
     try:
-        show(live.open, "loading the model and reading the prompt", theme, ascii_only=ascii_only, mouse=not no_mouse)
+        show(live.open, "loading the model and reading the prompt", look)
     finally:
         live.close()
 
 
 @watch_app.command(name="watch")
-def watch(target: Target, ascii_only: Ascii = False, no_mouse: NoMouse = False, theme: Theme = THEMES[0]) -> None:
+def watch(target: Target, ascii_only: Ascii = None, mouse: Mouse = None, theme: Theme = None) -> None:
     """Follow an engine that writes the trace format; with --json, or without a terminal, a line a round."""
-    if theme not in THEMES:
-        raise Refused(f"--theme is {theme!r}: use one of {', '.join(THEMES)}")
+    look = settings(ascii_only, mouse, theme)
     watching = Watching(target)
     try:
-        show(watching.open, f"waiting for {target}", theme, ascii_only=ascii_only, mouse=not no_mouse)
+        show(watching.open, f"waiting for {target}", look)
     finally:
         watching.close()
-
-
-def show(
-    opener: Callable[[], "RoundSource"], waiting: str, theme: str, *, ascii_only: bool = False, mouse: bool = True
-) -> None:
-    """Run the screen over what ``opener`` gives, until it is left.
-
-    Raises:
-        SpecstepError: the source could not be opened.
-    """
-    theme = obey_no_color(os.environ, theme)
-    from tui.app import SpecstepApp  # noqa: PLC0415 (Textual: only for the screen)
-    from tui.marks import ASCII, UNICODE  # noqa: PLC0415
-
-    app = SpecstepApp(opener, ASCII if ascii_only else UNICODE, waiting=waiting, theme=theme)
-    error = app.run(mouse=mouse)
-    if error is not None:
-        raise error
-    if app.return_code:
-        sys.exit(app.return_code)
 
 
 def _told(context: typer.Context) -> set[str]:
@@ -147,19 +125,6 @@ def _told(context: typer.Context) -> set[str]:
         for name in context.params
         if getattr(context.get_parameter_source(name), "name", "") in ("COMMANDLINE", "ENVIRONMENT")
     }
-
-
-def obey_no_color(environ: MutableMapping[str, str], theme: str) -> str:
-    """The theme to use: with NO_COLOR one that sends no colours. An empty NO_COLOR means nothing, and is removed.
-
-    Textual must find such a theme in place when the app is made: set later, it would turn every colour to grey.
-    """
-    if environ.get("NO_COLOR"):
-        theme = theme if theme.startswith("ansi-") else "ansi-dark"
-        environ["TEXTUAL_THEME"] = theme
-        return theme
-    environ.pop("NO_COLOR", None)
-    return theme
 
 
 def _open_trace(path: Path) -> "RoundSource":

@@ -1,5 +1,6 @@
 """Every key of the screen, once: bindings, footer, help and the README's table are made of this list."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 
@@ -73,6 +74,7 @@ KEYS: tuple[Key, ...] = (
     Key("pane.up", ("up",), "↑", "scroll(-1)", "up", "Scroll the focused pane.", LOOK),
     Key("pane.down", ("down",), "↓", "scroll(1)", "down", "Scroll the focused pane.", LOOK),
     Key("theme", ("t",), "t", "theme", "theme", "Next theme: dark, light, the terminal's own dark and light.", LOOK),
+    Key("palette", ("colon", "ctrl+p"), ":", "palette", "palette", "Every action, found by its name.", REST),
     Key("help", ("question_mark", "f1"), "?", "help", "help", "This page.", REST, 7, 5),
     Key("quit", ("q",), "q", "quit", "quit", "Quit.", REST, 8, 6),
 )
@@ -94,16 +96,16 @@ class Bound(NamedTuple):
     id: str
 
 
-def bound() -> tuple[Bound, ...]:
+def bound(keys: Sequence[Key] = KEYS) -> tuple[Bound, ...]:
     """All bindings; the digits are one each."""
     digits = tuple(Bound(digit, f"digit('{digit}')", "count", f"count.{digit}") for digit in "0123456789")
-    others = tuple(Bound(",".join(key.keys), key.action, key.label, key.id) for key in KEYS if key.keys)
+    others = tuple(Bound(",".join(key.keys), key.action, key.label, key.id) for key in keys if key.keys)
     return digits + others
 
 
-def footer(width: int, *, playing: bool) -> tuple[Hint, ...]:
+def footer(width: int, *, playing: bool, keys: Sequence[Key] = KEYS) -> tuple[Hint, ...]:
     """The keys of the footer, at most seven and no more than fit into ``width`` cells; help and quit stay longest."""
-    ranked = sorted((key for key in KEYS if _rank(key, playing)), key=lambda key: _rank(key, playing))
+    ranked = sorted((key for key in keys if _rank(key, playing)), key=lambda key: _rank(key, playing))
     keep = [key for key in ranked if key.id in ("help", "quit")]
     for key in ranked:
         if key not in keep and len(keep) < 7 and footer_width([*keep, key]) <= width:
@@ -117,12 +119,17 @@ def footer_width(keys: "list[Key] | tuple[Hint, ...]") -> int:
     return sum(len(key.shown) + len(key.label) + 3 for key in keys)
 
 
-def groups() -> dict[str, list[Key]]:
+def groups(keys: Sequence[Key] = KEYS) -> dict[str, list[Key]]:
     """The keys under their headings, in order."""
     result: dict[str, list[Key]] = {}
-    for key in KEYS:
+    for key in keys:
         result.setdefault(key.group, []).append(key)
     return result
+
+
+def shown(id_: str, keys: Sequence[Key] = KEYS) -> str:
+    """How a key is written on the screen."""
+    return next(key.shown for key in keys if key.id == id_)
 
 
 def markdown() -> str:

@@ -1,6 +1,7 @@
 """The lines around the panes: what runs and where it stands, why it stopped, what to press."""
 
 from engine.records import Event, RoundSource
+from tui.keys import KEYS, Key, shown
 from tui.lines import Line, Span, fit, spread
 from tui.marks import Marks, Role
 from tui.moment import Phase, phase_name
@@ -28,9 +29,9 @@ def header(session: Session, marks: Marks, width: int) -> Line:
     return (Span(" "), *spread(tuple(parts), (*place, Span(" ")), width - 1, marks))
 
 
-def why(session: Session, busy: str, marks: Marks, width: int, story: str = "") -> Line:
+def why(session: Session, busy: str, marks: Marks, width: int, story: str = "", keys: tuple[Key, ...] = KEYS) -> Line:
     """Why the screen stands still, or what it is doing; ``story`` where there is nothing more to say."""
-    state, detail = _state(session, busy)
+    state, detail = _state(session, busy, keys)
     detail = detail or (story if state == "paused" else "")
     spans = [Span(f" {state}", Role.FAULT if state == "fault" else Role.STRONG)]
     if detail:
@@ -62,7 +63,9 @@ def _place(session: Session, marks: Marks) -> tuple[Span, ...]:
     index, settled, series = session.moment.index, session.settled, session.series
     if index < 0:
         return (Span("no round yet", Role.DIM),)
-    spans = [Span("round ", Role.DIM), Span(str(index), Role.STRONG), Span(f"/{session.last}", Role.DIM)]
+    found = session.found.told
+    spans = [Span(f"{marks.finding} {found}  ", Role.WARNING)] if found else []
+    spans += [Span("round ", Role.DIM), Span(str(index), Role.STRONG), Span(f"/{session.last}", Role.DIM)]
     if session.moment.phase is not Phase.COMMIT and session.current is not None:
         spans.append(Span(f" {phase_name(session.moment.phase, session.current)}", Role.STRONG))
     if settled >= len(series) and series.damage is not None:
@@ -76,16 +79,16 @@ def _place(session: Session, marks: Marks) -> tuple[Span, ...]:
     return tuple(spans)
 
 
-def _state(session: Session, busy: str) -> tuple[str, str]:
+def _state(session: Session, busy: str, keys: tuple[Key, ...]) -> tuple[str, str]:
     if busy:
         return busy, ""
     if session.owed > 1:
-        return "running", f"{session.owed} more rounds, esc stops"
+        return "running", f"{session.owed} more rounds, {shown('run.interrupt', keys)} stops"
     if session.playing:
         return "running", f"{session.speed} rounds a second"
     if session.at_end and session.ended and not session.note:
         return _end(session.source)
-    return "paused", session.note or _pause(session)
+    return "paused", session.note or _pause(session, keys)
 
 
 def _end(source: RoundSource) -> tuple[str, str]:
@@ -97,16 +100,17 @@ def _end(source: RoundSource) -> tuple[str, str]:
     return "end of run" if source.live else "end of trace", _REASONS.get(source.end.reason, source.end.reason)
 
 
-def _pause(session: Session) -> str:
+def _pause(session: Session, keys: tuple[Key, ...]) -> str:
+    n, s, space, question = (shown(name, keys) for name in ("round.next", "phase.next", "run.play", "help"))
     moment, damage = session.moment, session.series.damage
     if damage is not None and moment.index + 1 >= len(session.series):
         return damage
     if moment.index < 0:
-        return "at the start: n makes a round, s steps into it, space runs, ? explains"
+        return f"at the start: {n} makes a round, {s} steps into it, {space} runs, {question} explains"
     if moment.phase is not Phase.COMMIT:
-        return "inside the round: s goes on to its next phase, n to its end"
+        return f"inside the round: {s} goes on to its next phase, {n} to its end"
     if moment.index == 0 and session.last > 0:
-        return "at the first round: n next, s into the next, space runs, ? explains"
+        return f"at the first round: {n} next, {s} into the next, {space} runs, {question} explains"
     if session.at_end and session.source.live:
         return "at the last round made so far"
     return session.here()

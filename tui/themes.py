@@ -5,6 +5,7 @@ from textual.color import Color
 from textual.theme import Theme
 
 from tui.marks import Role
+from tui.settings import THEMES
 
 DARK = Theme(
     name="specstep-dark",
@@ -74,7 +75,7 @@ ANSI_VARIABLES = {
 }
 """What a theme of the terminal's own colours uses."""
 
-NAMES = ("specstep-dark", "specstep-light", "ansi-dark", "ansi-light")
+NAMES = THEMES
 
 _ROLES: dict[Role, tuple[str, str]] = {
     Role.TEXT: ("foreground", ""),

@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from engine import version
+from engine import paths, version
 from engine.commands import run_options as flag
 from engine.commands.json_text import as_lines
 from engine.errors import ModelError
@@ -30,6 +30,9 @@ def gathered() -> dict[str, Any]:
     return {
         "specstep": version.VERSION,
         "path": str(Path(__file__).parents[1]),
+        "config": str(paths.config_file()),
+        "recent": str(paths.recent_file()),
+        "added": str(paths.models_dir()),
         "python": f"{platform.python_version()} ({sys.executable})",
         "platform": platform.platform(),
         "onnxruntime": onnxruntime.__version__,

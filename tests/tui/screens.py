@@ -9,6 +9,7 @@ from textual.pilot import Pilot
 from engine.errors import SpecstepError
 from engine.records import RoundSource
 from tui.app import SpecstepApp
+from tui.keys import KEYS, Key
 from tui.marks import UNICODE, Marks
 from tui.screens.main import MainScreen
 from tui.session import Session
@@ -56,10 +57,13 @@ class Screen:
 
 @asynccontextmanager
 async def running(
-    source: RoundSource | Callable[[], RoundSource], size: tuple[int, int] = (120, 40), marks: Marks = UNICODE
+    source: RoundSource | Callable[[], RoundSource],
+    size: tuple[int, int] = (120, 40),
+    marks: Marks = UNICODE,
+    keys: tuple[Key, ...] = KEYS,
 ) -> AsyncIterator[Screen]:
     opener = source if callable(source) else lambda: source
-    app = SpecstepApp(opener, marks, waiting="opening")
+    app = SpecstepApp(opener, marks, waiting="opening", keys=keys)
     async with app.run_test(size=size) as pilot:
         screen = Screen(app, pilot)
         await screen.settle()

@@ -12,7 +12,7 @@ import pytest
 
 from engine.trace.reader import open_trace
 from tests.tui.runs import finished, live
-from tui.command import obey_no_color
+from tui.commands.showing import obey_no_color
 from tui.live import save
 
 ROOT = Path(__file__).parents[2]
@@ -73,7 +73,7 @@ def test_help_names_the_screen_and_the_commands() -> None:
     done = run("--help")
 
     assert done.returncode == 0
-    for word in ("TRACE", "--ascii", "--no-mouse", "--theme", "--record", "--prompt", "--fallback", "stats"):
+    for word in ("TRACE", "--unicode", "--no-mouse", "--theme", "--record", "--prompt", "--fallback", "stats"):
         assert word in done.stdout
 
 

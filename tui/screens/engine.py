@@ -10,6 +10,7 @@ from engine.errors import SpecstepError, TraceError
 from engine.process.watch import Watched
 from engine.records import RoundSource
 from tui import changes
+from tui.keys import KEYS, Key
 from tui.live import LiveSource
 from tui.marks import Marks
 from tui.screens.frame import Frame
@@ -30,8 +31,8 @@ class EngineScreen(Frame):
             super().__init__()
             self.source, self.error = source, error
 
-    def __init__(self, marks: Marks, waiting: str) -> None:
-        super().__init__(marks, waiting)
+    def __init__(self, marks: Marks, waiting: str, keys: tuple[Key, ...] = KEYS) -> None:
+        super().__init__(marks, waiting, keys)
         self._session: Session | None = None
         self._making = False
         self._looking: Timer | None = None

@@ -6,7 +6,8 @@ from textual.containers import Container
 from textual.screen import Screen
 
 from engine.errors import TraceError
-from tui import keys, layout, status
+from tui import layout, status
+from tui.keys import KEYS, Key, footer
 from tui.lines import Line, Span
 from tui.marks import Marks, Role
 from tui.panes.pane import Bar, Pane, Rows, View
@@ -22,9 +23,10 @@ class Frame(Screen[None]):
     HORIZONTAL_BREAKPOINTS: list[tuple[int, str]] | None = [(0, "-one"), (100, "-two"), (140, "-wide")]  # noqa: RUF012 (declared so by Textual)
     VERTICAL_BREAKPOINTS: list[tuple[int, str]] | None = [(0, "-short"), (20, "-tall")]  # noqa: RUF012 (declared so by Textual)
 
-    def __init__(self, marks: Marks, waiting: str) -> None:
+    def __init__(self, marks: Marks, waiting: str, keys: tuple[Key, ...] = KEYS) -> None:
         super().__init__(classes="-ascii" if marks.plain_text else "")
         self.marks = marks
+        self.keys = keys
         self.active = layout.ROUND
         self.zoomed = False
         self._waiting = waiting
@@ -83,7 +85,7 @@ class Frame(Screen[None]):
         self._bar("header", lambda width: self._header(session, width), by_role)
         self._bar("status", lambda width: self._status(session, busy, width), by_role)
         playing = session is not None and (session.playing or session.owed > 0)
-        self._bar("footer", lambda width: _footer(width, playing), by_role)
+        self._bar("footer", lambda width: self._footer(width, playing), by_role)
 
     def _is_right(self, number: int) -> bool:
         return self.has_class("-wide") or number % 2 == 0
@@ -100,8 +102,14 @@ class Frame(Screen[None]):
         if session is None:
             return (Span(f" {self._waiting}", Role.STRONG),)
         return status.pending(session, self.marks, width) or status.why(
-            session, busy, self.marks, width, self._story(session)
+            session, busy, self.marks, width, self._story(session), self.keys
         )
+
+    def _footer(self, width: int, playing: bool) -> Line:
+        line: Line = ()
+        for hint in footer(width, playing=playing, keys=self.keys):
+            line += (Span(f" {hint.shown}", Role.KEY), Span(f" {hint.label} ", Role.DIM))
+        return line
 
     def _story(self, session: Session) -> str:
         """What the Round pane would tell, while it is hidden."""
@@ -114,8 +122,3 @@ class Frame(Screen[None]):
         return story(session.source, round_, session.moment.phase, self.marks)
 
 
-def _footer(width: int, playing: bool) -> Line:
-    line: Line = ()
-    for hint in keys.footer(width, playing=playing):
-        line += (Span(f" {hint.shown}", Role.KEY), Span(f" {hint.label} ", Role.DIM))
-    return line

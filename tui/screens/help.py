@@ -10,7 +10,7 @@ from textual.screen import ModalScreen
 from textual.strip import Strip
 from textual.widget import Widget
 
-from tui.keys import groups
+from tui.keys import KEYS, Key, groups
 from tui.lines import Line, Span, left, wrap
 from tui.marks import Marks, Role
 from tui.panes.pane import on, strip
@@ -26,7 +26,7 @@ _ABOUT = (
 )
 
 
-def lines(marks: Marks, width: int) -> list[Line]:
+def lines(marks: Marks, width: int, keys: tuple[Key, ...] = KEYS) -> list[Line]:
     """The whole help for a width."""
     close = Span("   esc closes this, up and down scroll it", Role.DIM)
     result: list[Line] = [(Span("What you are looking at", Role.STRONG), close)]
@@ -35,15 +35,15 @@ def lines(marks: Marks, width: int) -> list[Line]:
     result.append((Span("Signs", Role.STRONG),))
     for sign, role, text in _signs(marks):
         result.append((Span(f"  {sign}  ", role), Span(text)))
-    for group, keys in groups().items():
+    for group, listed in groups(keys).items():
         result += [(), (Span(group, Role.STRONG),)]
-        for key in keys:
+        for key in listed:
             first, *rest = wrap(key.help, max(width - 12, 10))
-            shown = _ascii(key.shown) if marks.plain_text else key.shown
+            shown = ascii_of(key.shown) if marks.plain_text else key.shown
             result.append((Span(f"  {left(shown, 10, marks)}", Role.KEY), *first))
             result += [(Span(" " * 12), *line) for line in rest]
     if marks.plain_text:
-        return [tuple(Span(_ascii(text), role) for text, role in line) for line in result]
+        return [tuple(Span(ascii_of(text), role) for text, role in line) for line in result]
     return result
 
 
@@ -61,7 +61,7 @@ def _signs(marks: Marks) -> tuple[tuple[str, Role, str], ...]:
     )
 
 
-def _ascii(text: str) -> str:
+def ascii_of(text: str) -> str:
     return text.replace("↑", "up").replace("↓", "down").replace("·", ",")
 
 
@@ -70,16 +70,16 @@ class HelpText(Widget):
 
     DEFAULT_CSS = "HelpText { height: auto; }"
 
-    def __init__(self, marks: Marks, styles: dict[Role, Style]) -> None:
+    def __init__(self, marks: Marks, styles: dict[Role, Style], keys: tuple[Key, ...]) -> None:
         super().__init__()
-        self._marks, self._styles = marks, styles
+        self._marks, self._styles, self._keys = marks, styles, keys
 
     def get_content_height(self, _container: object, _viewport: object, width: int) -> int:
         """As many rows as the help has lines at this width."""
-        return len(lines(self._marks, width))
+        return len(lines(self._marks, width, self._keys))
 
     def render_line(self, y: int) -> Strip:
-        text, base = lines(self._marks, self.size.width), self.rich_style
+        text, base = lines(self._marks, self.size.width, self._keys), self.rich_style
         return strip(text[y] if y < len(text) else (), self.size.width, on(base, self._styles), base)
 
 
@@ -97,10 +97,10 @@ class HelpScreen(ModalScreen[None]):
         Binding("escape,q,question_mark,f1,enter,space", "dismiss", "close", show=False)
     ]
 
-    def __init__(self, marks: Marks, styles: dict[Role, Style]) -> None:
+    def __init__(self, marks: Marks, styles: dict[Role, Style], keys: tuple[Key, ...] = KEYS) -> None:
         super().__init__(classes="-ascii" if marks.plain_text else "")
-        self._marks, self._styles = marks, styles
+        self._marks, self._styles, self._keys = marks, styles, keys
 
     def compose(self) -> ComposeResult:
         with VerticalScroll():
-            yield HelpText(self._marks, self._styles)
+            yield HelpText(self._marks, self._styles, self._keys)

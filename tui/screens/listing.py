@@ -58,7 +58,7 @@ class ListingScreen(ModalScreen[None]):
         """How many rows there are."""
         return 0
 
-    def row(self, index: int, width: int) -> Line:
+    def row(self, index: int, width: int, /) -> Line:
         """A row in at most ``width`` cells; more is cut."""
         raise NotImplementedError
 

@@ -12,9 +12,10 @@ from textual.timer import Timer
 
 from engine.errors import SpecstepError, TraceError
 from engine.records import Round, RoundSource
-from tui import keys, layout, themes
+from tui import layout, themes
 from tui.features.all import FEATURES
 from tui.features.feature import Feature
+from tui.keys import KEYS, Key, bound
 from tui.lines import Line
 from tui.live import LiveSource
 from tui.marks import Marks
@@ -22,6 +23,7 @@ from tui.panes import rounds
 from tui.panes.pane import Pane
 from tui.screens.engine import EngineScreen
 from tui.screens.help import HelpScreen
+from tui.screens.palette import PaletteScreen
 from tui.session import Session
 
 Opener = Callable[[], RoundSource]
@@ -39,7 +41,7 @@ class MainScreen(EngineScreen):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(bound.keys, bound.action, bound.label, show=False, id=bound.id) for bound in keys.bound()
+        Binding(each.keys, each.action, each.label, show=False, id=each.id) for each in bound()
     ]
 
     DIGIT_WAITS = 1.0
@@ -73,8 +75,8 @@ class MainScreen(EngineScreen):
             super().__init__()
             self.then = then
 
-    def __init__(self, opener: Opener, marks: Marks, waiting: str) -> None:
-        super().__init__(marks, waiting)
+    def __init__(self, opener: Opener, marks: Marks, waiting: str, keys: tuple[Key, ...] = KEYS) -> None:
+        super().__init__(marks, waiting, keys)
         self.features: dict[str, Feature] = {kind.name: kind(self) for kind in FEATURES}
         self._opener = opener
         self._active_before: int | None = None
@@ -241,7 +243,10 @@ class MainScreen(EngineScreen):
         self.app.theme = names[(names.index(theme) + 1) % len(names)] if theme in names else names[0]
 
     def action_help(self) -> None:
-        self.app.push_screen(HelpScreen(self.marks, self.styles_by_role))
+        self.app.push_screen(HelpScreen(self.marks, self.styles_by_role, self.keys))
+
+    def action_palette(self) -> None:
+        self.push(PaletteScreen(self.marks, self.keys, self._run_chosen))
 
     def action_quit(self) -> None:
         self.app.exit()
@@ -318,6 +323,9 @@ class MainScreen(EngineScreen):
                 self.after()
                 return
         self.move(change)
+
+    async def _run_chosen(self, action: str) -> None:
+        await self.run_action(action)
 
     def _digit_was_a_pane(self) -> None:
         if self._session is not None:
