@@ -19,7 +19,7 @@ from engine.opening import Models, OpenDrafter, open_models
 from engine.options import Options
 from engine.records import MINOR, VERSION, End, Event, Header, Prefill, Round
 from engine.replay import hold
-from engine.request import LiveRequest
+from engine.request import AUTO, LiveRequest
 from engine.start import check_pair, check_prompt
 from engine.stats import MINIMUM_SAMPLES, Stats
 from engine.widths import plain_width_warning
@@ -83,7 +83,8 @@ class LiveRun:
 
     Args:
         piece: the bytes of a token.
-        device: for the header: what really runs the base.
+        device: gives for the header what really runs the base, and drafters that were opened.
+        opened: gives what was to be said of what was opened so far.
         run: for the header: free.
         open_drafter: gives another drafter by its name, for a fork.
         rules: in place of those of speculative decoding.
@@ -104,7 +105,8 @@ class LiveRun:
         options: Options,
         *,
         piece: Callable[[int], bytes | None] = lambda _: None,
-        device: dict[str, Any] | None = None,
+        device: Callable[[], dict[str, Any]] = dict,
+        opened: Callable[[], tuple[Event, ...]] = tuple,
         run: dict[str, Any] | None = None,
         open_drafter: OpenDrafter | None = None,
         rules: Rules = Rules(),  # noqa: B008 (a frozen value)
@@ -119,7 +121,8 @@ class LiveRun:
         logits = prefill(base, prompt)
         ms = (clock() - began) * 1000
         plain_ms = _plain_ms(base, int(prompt[-1]), plain_samples, clock)
-        self._before = _width_events(base, prompt, options)
+        self._device, self._opened = device, opened
+        self._before = (*opened(), *_width_events(base, prompt, options))
         self._run = Run(base, drafter, len(prompt), logits, options, clock=clock, candidates=candidates, rules=rules)
         self.prefill = _prefill_record(logits, len(prompt), self._run.first, ms, plain_ms, candidates)
         self.piece = piece
@@ -135,7 +138,7 @@ class LiveRun:
             created=datetime.datetime.now().astimezone().isoformat(timespec="seconds"),
             writer={"name": "specstep", "version": version.VERSION},
             run=free,
-            device=dict(device or {}),
+            device=device(),
             base=base.info,
             drafter=None if drafter is None else drafter.info,
             options=options.as_map(),
@@ -166,6 +169,7 @@ class LiveRun:
         run: Mapping[str, Any] | None = None,
     ) -> None:
         then = options or self._run.options
+        known = len(self._opened())
         chosen = self._run.drafter if drafter is None else self._other(drafter, kept, then)
         check_pair(self._run.base, chosen, self._run.start, then)
         if kept and kept[0].t1 != self._run.first:
@@ -176,9 +180,11 @@ class LiveRun:
         hold(self._run.base, chosen, self.header.prompt or (), kept)
         self._run.drafter = chosen
         self._run.rewind(kept, options)
+        self._run.events += [msgspec.structs.replace(said, round=len(kept)) for said in self._opened()[known:]]
         self._stats = Stats.of(kept)
         self.header = msgspec.structs.replace(
             self.header,
+            device=self._device(),
             drafter=None if chosen is None else chosen.info,
             options=self._run.options.as_map(),
             run={**self.header.run, "forked_at": len(kept), **(run or {})},
@@ -226,7 +232,7 @@ def open_live(request: LiveRequest) -> LiveRun:
         ModelError: a model cannot be loaded.
         Refused: the request cannot make a run.
     """
-    return begin(open_models(request.model, plain_width=request.options.plain_width, threads=request.threads), request)
+    return begin(open_models(request.model, request.setup), request)
 
 
 def begin(models: Models, request: LiveRequest, rules: Rules = Rules()) -> LiveRun:  # noqa: B008 (a frozen value)
@@ -239,16 +245,19 @@ def begin(models: Models, request: LiveRequest, rules: Rules = Rules()) -> LiveR
     stops = {*request.options.stop_tokens, *map(models.stop_token, request.stop)}
     if not request.ignore_model_stops:
         stops.update(models.stop_tokens)
-    prompt = models.encode(request.prompt)
+    prompt = models.tokens_of(request.prompt, chat=request.chat, system=request.system)
+    drafter = models.drafters[0] if request.drafter == AUTO else request.drafter
+    told = {"model": models.about} if models.about else {}
     options = msgspec.structs.replace(request.options, stop_tokens=tuple(sorted(stops)))
     return LiveRun(
         models.base,
-        models.drafter(request.drafter, prompt, options),
+        models.drafter(drafter, prompt, options),
         prompt,
         options,
         piece=models.piece,
         device=models.device,
-        run=request.run,
+        opened=models.events,
+        run={**request.run, **told, **({"chat": True} if request.chat else {})},
         open_drafter=models.drafter,
         rules=rules,
         auto_bar=request.auto_bar,

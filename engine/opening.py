@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -17,10 +18,14 @@ from engine.drafters.scripted import ScriptedDrafter
 from engine.errors import ModelError, Refused
 from engine.loop import run
 from engine.options import Options
+from engine.records import Event
+from engine.request import Setup
 
 BUNDLED, TOY, TOY_HYBRID = "bundled", "toy", "toy-hybrid"
 TOY_VOCABULARY = 256
+MANIFEST = "bundle.json"
 DEFAULTS = Options()
+USUAL = Setup()
 
 
 class OpenDrafter(Protocol):
@@ -40,7 +45,10 @@ class Models:
     """A base, what reads and writes its text, and the drafters that go with it.
 
     ``encode`` gives a prompt's token ids with whatever the base wants before them; ``device`` is what a trace's header
-    says of the machine; ``drafters`` are the names that ``drafter`` opens as they are, "none" apart.
+    says of the machine, drafters that were opened included; ``drafters`` are the names that ``drafter`` opens as they
+    are, "none" apart, the best first; ``events`` are what was to be said of what was opened so far. ``about`` is what
+    a header says of a model of one's own: its layout, its file, what it can do. ``chat`` makes of a prompt and a system
+    prompt the token ids of a conversation, where the model has a template for that.
     """
 
     base: Base
@@ -48,8 +56,23 @@ class Models:
     piece: Callable[[int], bytes | None]
     drafter: OpenDrafter
     drafters: tuple[str, ...]
-    device: dict[str, Any]
+    device: Callable[[], dict[str, Any]]
     stop_tokens: tuple[int, ...] = ()
+    events: Callable[[], tuple[Event, ...]] = tuple
+    about: dict[str, Any] = dataclasses.field(default_factory=dict)
+    chat: Callable[[str, str | None], Sequence[int]] | None = None
+
+    def tokens_of(self, prompt: str, *, chat: bool = False, system: str | None = None) -> Sequence[int]:
+        """The token ids of a prompt, as it is or as the user's part of a conversation.
+
+        Raises:
+            Refused: the model has no chat template, or it will not have this.
+        """
+        if not chat:
+            return self.encode(prompt)
+        if self.chat is None:
+            raise Refused(f"{self.base.info.name} has no chat template: give the prompt without --chat")
+        return self.chat(prompt, system)
 
     def stop_token(self, text: str) -> int:
         """The one token that ``text`` is: an id in digits, or a text that the tokenizer gives one token for.
@@ -68,25 +91,78 @@ class Models:
         return ids if text and ids == before else ids[len(before) :]
 
 
-def open_models(model: str = BUNDLED, *, plain_width: int = 1, threads: int = 1) -> Models:
+def open_models(model: str = BUNDLED, setup: Setup = USUAL) -> Models:
     """Open the bundled models, a toy, or a folder.
 
     Raises:
         ModelError: something is missing, damaged, or not for this machine.
+        Refused: the setup is not for this model.
     """
     if model in (TOY, TOY_HYBRID):
+        if setup.widths or not setup.provider.is_cpu:
+            raise Refused(f"--model {model} is Python and no graph: it has no provider and no widths")
         return _toy(recurrent=model == TOY_HYBRID)
-    return _bundle(None if model == BUNDLED else Path(model), plain_width, threads)
+    if model == BUNDLED:
+        return _bundle(None, setup)
+    path = Path(model)
+    return _bundle(path, setup) if (path / MANIFEST).is_file() else _folder(path, setup)
 
 
-def _bundle(folder: Path | None, plain_width: int, threads: int) -> Models:
+def _folder(path: Path, setup: Setup) -> Models:
+    """A model as onnxruntime-genai or Optimum lays it out."""
+    from engine.folders.model import open_folder  # noqa: PLC0415 (onnxruntime, as in _bundle)
+    from engine.sessions import Sessions  # noqa: PLC0415
+
+    model = open_folder(path)
+    sessions = Sessions(setup.provider)
+    load = partial(model.load, threads=setup.threads, plain_width=setup.plain_width, session=sessions)
+    loaded = load()
+    base = loaded.base
+
+    def drafter(spec: str, text: Sequence[int] = (), options: Options = DEFAULTS) -> Drafter | None:
+        choice = named.parse(spec)
+        match choice.name:
+            case "none":
+                choice.only()
+                return None
+            case "lookup":
+                return named.lookup(choice)
+            case "synthetic":
+                return _synthetic(choice, load().base, text, options)
+            case "draft-model":
+                return _draft_model(choice, base, model.tokenizer.piece, setup)
+            case kind:
+                raise ModelError(
+                    f"{model.where.name} has no drafter {kind!r} of its own: use lookup, draft-model:FOLDER or none"
+                )
+
+    return Models(
+        base=base,
+        encode=model.encode,
+        piece=model.tokenizer.piece,
+        drafter=drafter,
+        drafters=("lookup",),
+        device=lambda: {**base.device(), "graphs": sessions.graphs()},
+        stop_tokens=model.stop_tokens,
+        events=lambda: (*model.events(), *sessions.events),
+        about=model.account(loaded),
+        chat=None if model.template is None else model.chat,
+    )
+
+
+def _bundle(folder: Path | None, setup: Setup) -> Models:
     from engine.models import bundled  # noqa: PLC0415 (onnxruntime is slow to import, and the toy needs none)
+    from engine.sessions import Sessions  # noqa: PLC0415
 
     if folder is not None and not folder.is_dir():
         raise ModelError(f"{folder}: no such folder; give a folder of models, {BUNDLED!r} or {TOY!r}")
     bundle = bundled.open_bundle(folder)
     tokenizer = bundle.tokenizer()
-    base = bundled.load_base(bundle, threads=threads, plain_width=plain_width)
+    sessions = Sessions(setup.provider)
+    load_base = partial(
+        bundled.load_base, bundle, threads=setup.threads, plain_width=setup.plain_width, session=sessions
+    )
+    base = load_base()
     start = [] if bundle.manifest.start_token is None else [bundle.manifest.start_token]
 
     def encode(text: str) -> list[int]:
@@ -102,13 +178,12 @@ def _bundle(folder: Path | None, plain_width: int, threads: int) -> Models:
             case "lookup":
                 return named.lookup(choice)
             case "synthetic":
-                twin = bundled.load_base(bundle, threads=threads, plain_width=plain_width)
-                return _synthetic(choice, twin, text, options)
+                return _synthetic(choice, load_base(), text, options)
             case "draft-model":
-                return _draft_model(choice, base, tokenizer.piece, threads)
+                return _draft_model(choice, base, tokenizer.piece, setup)
             case kind:
                 choice.only()
-                return bundled.load_drafter(bundle, kind, threads=threads)
+                return bundled.load_drafter(bundle, kind, threads=setup.threads, session=sessions)
 
     return Models(
         base=base,
@@ -116,8 +191,9 @@ def _bundle(folder: Path | None, plain_width: int, threads: int) -> Models:
         piece=tokenizer.piece,
         drafter=drafter,
         drafters=(*bundle.manifest.drafters, "lookup"),
-        device=base.device(),
+        device=lambda: {**base.device(), "graphs": sessions.graphs()},
         stop_tokens=bundle.manifest.stop_tokens,
+        events=lambda: sessions.events,
     )
 
 
@@ -153,7 +229,7 @@ def _toy(*, recurrent: bool) -> Models:
             case "synthetic":
                 return _synthetic(choice, made(), text, options)
             case "draft-model":
-                return _draft_model(choice, base, piece, 1)
+                return _draft_model(choice, base, piece, USUAL)
             case kind:
                 raise ModelError(f"the toy base has no drafter {kind!r}, it has {', '.join(offered)} and none")
 
@@ -163,7 +239,7 @@ def _toy(*, recurrent: bool) -> Models:
         piece=piece,
         drafter=drafter,
         drafters=offered[:2],
-        device={"provider": "python", "placement": {}, "requested": ["python"]},
+        device=lambda: {"provider": "python", "placement": {}, "requested": ["python"]},
     )
 
 
@@ -176,13 +252,13 @@ def _synthetic(choice: named.Named, twin: Base, text: Sequence[int], options: Op
     return named.synthetic(choice, (*text, *plain.tokens), twin.vocab_size)
 
 
-def _draft_model(choice: named.Named, base: Base, piece: Callable[[int], bytes], threads: int) -> Drafter:
+def _draft_model(choice: named.Named, base: Base, piece: Callable[[int], bytes], setup: Setup) -> Drafter:
     """The base of another folder as a drafter. It has to read the same tokens."""
     choice.only("model")
     model = choice.arguments.get("model")
     if model is None:
         raise Refused("drafter draft-model: name its model, as in draft-model:FOLDER")
-    other = open_models(model, threads=threads)
+    other = open_models(model, setup._replace(plain_width=1))
     for token in range(min(base.vocab_size, other.base.vocab_size)):
         if other.piece(token) != piece(token):
             raise ModelError(

@@ -9,29 +9,16 @@ from typing import Any, NamedTuple
 import numpy as np
 import onnxruntime as ort
 from numpy.typing import NDArray
-from onnxruntime.capi import onnxruntime_pybind11_state as native
 
 from engine.errors import EngineFault, ModelError
+from engine.execution import ORT_ERRORS, Device, first_line, offer
+from engine.provider import CPU, Provider
+from engine.unloadable import explained, problem_of
 
-_ERROR_NAMES = (
-    "Fail",
-    "InvalidArgument",
-    "NoSuchFile",
-    "NoModel",
-    "EngineError",
-    "RuntimeException",
-    "InvalidProtobuf",
-    "ModelLoaded",
-    "NotImplemented",
-    "InvalidGraph",
-    "EPFail",
-    "NotFound",
-    "ModelRequiresCompilation",
-)
-ORT_ERRORS: tuple[type[Exception], ...] = tuple(getattr(native, name) for name in _ERROR_NAMES if hasattr(native, name))
-"""Every type that this build of onnxruntime raises; they share no base of their own."""
-
-CPU = "CPUExecutionProvider"
+DEFAULT = Provider()
+_SAYS_PLACES = hasattr(ort.InferenceSession, "get_provider_graph_assignment_info")
+_KINDS = 4
+"""Kinds of operators that are named one by one."""
 _PAST, _PRESENT = "past_key_values.", "present."
 _LENGTHS = "seqlens_k", "total_sequence_length"
 
@@ -49,31 +36,34 @@ class Session:
     ``threads`` are those of one operator. They do not spin: two sessions that spin on the same cores starve each other.
 
     Raises:
-        ModelError: the file is missing, damaged, or not for this onnxruntime or provider.
+        ModelError: the file is missing, damaged, or not for this onnxruntime or provider, or the provider leaves nodes
+            to the CPU that must not be left to it.
     """
 
-    def __init__(self, path: Path, *, threads: int = 1, providers: Sequence[str] = (CPU,)) -> None:
-        if not path.is_file():
-            raise ModelError(f"{path}: no such model file")
-        missing = [provider for provider in providers if provider not in ort.get_available_providers()]
-        if missing:
-            available = ", ".join(ort.get_available_providers())
-            raise ModelError(f"{missing[0]} is not in this onnxruntime; it has {available}")
+    def __init__(self, path: Path, *, threads: int = 1, provider: Provider = DEFAULT) -> None:
+        if (problem := problem_of(path)) is not None:
+            raise ModelError(problem)
         options = ort.SessionOptions()
         options.intra_op_num_threads = threads
         options.inter_op_num_threads = 1
         options.log_severity_level = 3
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         options.add_session_config_entry("session.record_ep_graph_assignment_info", "1")
+        if not provider.fallback and not _SAYS_PLACES:
+            options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
+        offered = offer(provider, options)
         try:
-            self._session = ort.InferenceSession(str(path), options, providers=list(providers))
+            self._session = ort.InferenceSession(str(path), options, providers=offered.providers, enable_fallback=0)
         except ORT_ERRORS as error:
-            raise ModelError(f"{path}: onnxruntime cannot load it: {first_line(error)}") from error
+            raise ModelError(explained(path, first_line(error))) from error
         self._run: Callable[..., Any] = self._session.run
         self._run_bound: Callable[..., Any] = self._session.run_with_iobinding
         self.name = path.name
-        self._requested = tuple(providers)
+        self._provider, self._offered = provider, offered
         self._threads = threads
+        self._operators = _operators(self._session)
+        if not provider.fallback and (left := self.left_to_cpu()) is not None:
+            raise ModelError(f"{path}: {left}, and that was not allowed")
         self.inputs = {node.name: Signature(node.type, tuple(node.shape)) for node in self._session.get_inputs()}
         self.outputs = {node.name: Signature(node.type, tuple(node.shape)) for node in self._session.get_outputs()}
 
@@ -102,24 +92,42 @@ class Session:
 
     def placement(self) -> dict[str, int]:
         """Nodes by the provider that was given them; empty if this onnxruntime does not say."""
-        report = getattr(self._session, "get_provider_graph_assignment_info", None)
-        if report is None:
-            return {}
-        nodes: Counter[str] = Counter()
-        for part in report():
-            nodes[part.ep_name] += len(part.get_nodes())
+        nodes = Counter({name: operators.total() for name, operators in self._operators.items()})
         return dict(nodes.most_common())
+
+    def left_to_cpu(self) -> str | None:
+        """What to say where another provider was asked for and some or all of the graph runs on the CPU."""
+        left = self._operators.get(CPU)
+        if self._provider.is_cpu or not left:
+            return None
+        every = sum(self.placement().values())
+        kinds = ", ".join(f"{count} {kind}" for kind, count in left.most_common(_KINDS))
+        more = f" and {len(left) - _KINDS} other kinds" if len(left) > _KINDS else ""
+        taken = f"left {left.total()} of {every} nodes" if left.total() < every else f"took none of {every} nodes"
+        return f"{self._offered.name} {taken} of {self.name}, which run on the CPU ({kinds}{more})"
+
+    def operators(self) -> frozenset[str] | None:
+        """The types of its nodes, after optimisation; ``None`` if this onnxruntime does not say."""
+        return frozenset().union(*self._operators.values()) if self._operators else None
+
+    @property
+    def producer(self) -> str:
+        """What made the file, as it says itself."""
+        return str(self._session.get_modelmeta().producer_name)
 
     def device(self) -> dict[str, Any]:
         """What a trace's header says of where the model runs: ``provider`` is what runs it, not what was offered."""
         placement = self.placement()
-        return {
+        facts = {
             "provider": ", ".join(placement) if placement else None,
             "placement": placement,
-            "requested": list(self._requested),
+            "requested": [self._offered.name],
             "threads": self._threads,
             "onnxruntime": ort.__version__,
         }
+        # A path in an option is the user's own: its last part says enough.
+        told = {key: value.replace("\\", "/").rsplit("/", 1)[-1] for key, value in self._provider.options.items()}
+        return facts | ({"options": told} if told else {}) | _named(self._offered.device)
 
     def close(self) -> None:
         """Give the session up. What still wants to run it gets an ``EngineFault``."""
@@ -228,6 +236,18 @@ class Pass:
         self._run_bound(self._binding)
 
 
-def first_line(error: Exception) -> str:
-    """What onnxruntime says, without its own list of places."""
-    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+def _operators(session: Any) -> dict[str, Counter[str]]:
+    """Kinds of operators by the provider that was given them."""
+    kinds: dict[str, Counter[str]] = {}
+    if _SAYS_PLACES:
+        for part in session.get_provider_graph_assignment_info():
+            kinds.setdefault(part.ep_name, Counter()).update(node.op_type for node in part.get_nodes())
+    return kinds
+
+
+def _named(device: Device | None) -> dict[str, str]:
+    """A device for a trace's header: what is known of it."""
+    if device is None:
+        return {}
+    facts = {"kind": device.kind, "name": device.name, "vendor": device.vendor, "provider_version": device.version}
+    return {key: value for key, value in facts.items() if value}

@@ -56,6 +56,9 @@ def probe(
     domain: Domain = None,
     prompts: Prompts = 1,
     model: flag.Model = "bundled",
+    model_file: flag.ModelFile = None,
+    chat: flag.Chat = False,
+    system: flag.System = None,
     drafter: Drafters = "all",
     k: Ks = None,
     form: Form = "both",
@@ -74,6 +77,10 @@ def probe(
     stop: flag.Stop = None,
     ignore_stops: flag.IgnoreStops = False,
     threads: flag.Threads = 1,
+    provider: flag.ProviderName = "cpu",
+    provider_library: flag.ProviderLibrary = None,
+    no_fallback: flag.NoFallback = False,
+    widths: flag.Widths = None,
     as_json: flag.Json = False,
 ) -> None:
     """Decode plainly, with a hand-written speculative loop, and with run and run_from in both forms; compare them.
@@ -87,6 +94,7 @@ def probe(
     from engine.probe.bits import probe_bits  # noqa: PLC0415
     from engine.probe.compare import Prompt  # noqa: PLC0415
     from engine.probe.compare import probe as decode_in_every_way  # noqa: PLC0415
+    from engine.request import Setup  # noqa: PLC0415
 
     bar = flag.bar_of(fallback_below)
     if bar is None:
@@ -108,20 +116,22 @@ def probe(
         plain_width=plain_width,
     )
     texts = _prompts(prompt, prompt_file, domain, prompts)
-    models = open_models(model, plain_width=plain_width, threads=threads)
+    place = flag.provider_of(provider, provider_library, no_fallback)
+    flag.chat_of(chat, system)
+    models = open_models(flag.model_of(model, model_file), Setup(place, threads, flag.widths_of(widths), plain_width))
     stops = {*(() if ignore_stops else models.stop_tokens), *map(models.stop_token, stop or ())}
     options = msgspec.structs.replace(options, stop_tokens=tuple(sorted(stops)))
     found: Bits | Report
     if bits:
         if len(ks) > 1:
             raise Refused(f"--k is {k!r}: --bits compares at one k")
-        found = probe_bits(models.base, models.encode(texts[0].text), options)
+        found = probe_bits(models.base, models.tokens_of(texts[0].text, chat=chat, system=system), options)
         shown = bits_text(found)
     else:
         found = decode_in_every_way(
             models.base,
             [_candidate(models, name, options) for name in _names(drafter, models)],
-            [Prompt(name, models.encode(text)) for name, text in texts],
+            [Prompt(name, models.tokens_of(text, chat=chat, system=system)) for name, text in texts],
             options,
             ks,
             forms=FORMS if form == "both" else (form,),

@@ -19,7 +19,10 @@ def request_of(
     prompt: flag.Prompt = None,
     prompt_file: flag.PromptFile = None,
     model: flag.Model = "bundled",
-    drafter: flag.Drafter = "mtp",
+    model_file: flag.ModelFile = None,
+    chat: flag.Chat = False,
+    system: flag.System = None,
+    drafter: flag.Drafter = "auto",
     k: flag.K = 3,
     form: flag.Form = "one-pass",
     max_tokens: flag.MaxTokens = 128,
@@ -36,6 +39,10 @@ def request_of(
     ignore_stops: flag.IgnoreStops = False,
     candidates: flag.Candidates = 5,
     threads: flag.Threads = 1,
+    provider: flag.ProviderName = "cpu",
+    provider_library: flag.ProviderLibrary = None,
+    no_fallback: flag.NoFallback = False,
+    widths: flag.Widths = None,
     fault: Fault = None,
 ) -> "LiveRequest":
     """What to run.
@@ -67,13 +74,17 @@ def request_of(
             seed=seed,
             plain_width=plain_width,
         ),
-        model=model,
+        model=flag.model_of(model, model_file),
+        chat=flag.chat_of(chat, system),
+        system=system,
         drafter=drafter,
         stop=tuple(stop or ()),
         ignore_model_stops=ignore_stops,
         auto_bar=bar is None,
         candidates=candidates,
         threads=threads,
+        provider=flag.provider_of(provider, provider_library, no_fallback),
+        widths=flag.widths_of(widths),
         fault=fault,
     )
 
@@ -85,8 +96,29 @@ def given(context: typer.Context, request: "LiveRequest") -> dict[str, Any]:
         for name in inspect.signature(request_of).parameters
         if getattr(context.get_parameter_source(name), "name", "") == "COMMANDLINE"
     }
-    keys = {name: name for name in ("prompt", "model", "drafter", "stop", "candidates", "threads", "fault")}
-    keys |= {"prompt_file": "prompt", "ignore_stops": "ignore_model_stops", "fallback_below": "auto_bar"}
+    keys = {
+        name: name
+        for name in (
+            "prompt",
+            "model",
+            "chat",
+            "system",
+            "drafter",
+            "stop",
+            "candidates",
+            "threads",
+            "provider",
+            "widths",
+            "fault",
+        )
+    }
+    keys |= {
+        "prompt_file": "prompt",
+        "ignore_stops": "ignore_model_stops",
+        "fallback_below": "auto_bar",
+        "model_file": "model",
+    }
+    keys |= {"provider_library": "provider", "no_fallback": "provider"}
     chosen = {keys[name]: getattr(request, keys[name]) for name in words if name in keys}
     options = request.options.as_map()
     changed = {name: options[name] for name in words if name in options}

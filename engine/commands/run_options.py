@@ -1,20 +1,40 @@
 """The flags of a run, each declared once for all the commands that take it."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from engine.errors import Refused
 
+if TYPE_CHECKING:
+    from engine.provider import Provider
+
 Prompt = Annotated[str | None, typer.Option("--prompt", help="The text to continue.")]
 PromptFile = Annotated[Path | None, typer.Option("--prompt-file", help="A UTF-8 file with it, or - for stdin.")]
-Model = Annotated[str, typer.Option("--model", help="bundled, toy, or a folder of models.")]
+Model = Annotated[
+    str,
+    typer.Option(
+        "--model", help="bundled, toy, or a folder: an onnxruntime-genai or Optimum export, or a bundle of models."
+    ),
+]
+ModelFile = Annotated[
+    str | None,
+    typer.Option(
+        "--model-file",
+        help="Which graph of the folder, as in onnx/model_q4.onnx, if not the usual one.",
+        show_default=False,
+    ),
+]
+Chat = Annotated[bool, typer.Option("--chat", help="Put the prompt into the model's chat template.")]
+System = Annotated[
+    str | None, typer.Option("--system", help="With --chat: what the model is told before.", show_default=False)
+]
 Drafter = Annotated[
     str,
     typer.Option(
         "--drafter",
-        help="mtp, dflash, dflash2, lookup[:n=3,min=2,match=latest], draft-model:FOLDER, "
+        help="auto (the model's first), mtp, dflash, dflash2, lookup[:n=3,min=2,match=latest], draft-model:FOLDER, "
         "synthetic[:rates=0.9-0.8,seed=0] or none.",
     ),
 ]
@@ -55,6 +75,33 @@ Stop = Annotated[
 IgnoreStops = Annotated[bool, typer.Option("--ignore-stops", help="Do not stop at the model's own stop tokens.")]
 Candidates = Annotated[int, typer.Option("--candidates", min=0, help="How many candidates of each row to record.")]
 Threads = Annotated[int, typer.Option("--threads", min=1, help="Threads of one operator of a model.")]
+ProviderName = Annotated[
+    str,
+    typer.Option(
+        "--provider",
+        help="What runs the models: an execution provider of onnxruntime, NAME[:key=value,...]; device=cpu|gpu|npu "
+        "or a number chooses its device, other keys are its own options.",
+    ),
+]
+ProviderLibrary = Annotated[
+    str | None,
+    typer.Option(
+        "--provider-library",
+        help="A plugin provider's library, or the installed package that it came in.",
+        show_default=False,
+    ),
+]
+NoFallback = Annotated[
+    bool, typer.Option("--no-fallback", help="Refuse a model of which the provider leaves a part to the CPU.")
+]
+Widths = Annotated[
+    str | None,
+    typer.Option(
+        "--widths",
+        help="The rows that a pass may have, as in 1,8,128, for a device with fixed shapes: every pass is padded.",
+        show_default=False,
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="As JSON.")]
 
 
@@ -70,3 +117,51 @@ def bar_of(text: str) -> float | None:
         return float(text)
     except ValueError as error:
         raise Refused(f"--fallback-below is {text!r}: give a number of tokens a round, or auto") from error
+
+
+def model_of(model: str, file: str | None) -> str:
+    """The model, with a graph chosen inside its folder.
+
+    Raises:
+        Refused: there is no folder to choose in, or the graph is not named inside it.
+    """
+    if file is None:
+        return model
+    if not Path(model).is_dir():
+        raise Refused(f"--model-file is {file!r}: it needs --model FOLDER to choose in")
+    if Path(file).suffix != ".onnx" or Path(file).is_absolute():
+        raise Refused(f"--model-file is {file!r}: give a graph inside the folder, as in onnx/model_q4.onnx")
+    return str(Path(model) / file)
+
+
+def chat_of(chat: bool, system: str | None) -> bool:
+    """Whether to put the prompt into the chat template.
+
+    Raises:
+        Refused: there is a system prompt and nothing to put it into.
+    """
+    if system is not None and not chat:
+        raise Refused("--system is what a chat template puts before the prompt: give --chat too")
+    return chat
+
+
+def provider_of(name: str, library: str | None, no_fallback: bool) -> "Provider":
+    """The provider that the flags name.
+
+    Raises:
+        Refused: ``name`` is not of the form that it has to be.
+    """
+    from engine.provider import parse  # noqa: PLC0415 (msgspec: only for a run)
+
+    return parse(name, library=library, fallback=not no_fallback)
+
+
+def widths_of(text: str | None) -> tuple[int, ...]:
+    """The widths between commas, none for ``None``.
+
+    Raises:
+        Refused: they are no ascending numbers.
+    """
+    from engine.compiled import parse  # noqa: PLC0415 (msgspec: only for a run)
+
+    return () if text is None else parse(text)

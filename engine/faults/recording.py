@@ -37,7 +37,7 @@ def record_all(folder: Path, model: str = BUNDLED) -> Iterator[Path]:
     opened: dict[str, Models] = {}
 
     def models(request: LiveRequest) -> Models:
-        known = opened.get(request.model) or open_models(request.model, plain_width=request.options.plain_width)
+        known = opened.get(request.model) or open_models(request.model, request.setup)
         opened[request.model] = known
         known.base.rollback(0)
         return known

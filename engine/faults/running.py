@@ -20,7 +20,7 @@ def opened(request: LiveRequest) -> Stepper:
     if request.fault is None:
         return open_live(request)
     fault = named(request.fault)
-    models = open_models(request.model, plain_width=request.options.plain_width, threads=request.threads)
+    models = open_models(request.model, request.setup)
     return begin_faulty(fault, models, request)
 
 

@@ -14,7 +14,7 @@ from engine.folders.config import TOKENIZER_CONFIG, adds_bos, special_tokens
 from engine.folders.first_try import best_passes
 from engine.folders.graph import check_shapes, fixed_width, vocabulary_of, wiring_of
 from engine.folders.layout import ModelFolder, model_folder
-from engine.records import BaseInfo
+from engine.records import BaseInfo, Event
 from engine.session import Session
 from engine.tokenizer import Tokenizer
 
@@ -112,6 +112,10 @@ class FolderModel:
         base = OnnxBase(opened, info, facts.context_length, plain_width, passes, features)
         return LoadedGraph(base, abilities, opened.producer)
 
+    def events(self) -> tuple[Event, ...]:
+        """What is to be said of the folder."""
+        return tuple(Event(code="model", message=note) for note in self.notes)
+
     def account(self, loaded: LoadedGraph) -> dict[str, Any]:
         """The model for a trace's header: no path, but the name of its file."""
         where = self.where
@@ -125,7 +129,6 @@ class FolderModel:
             "stops": self._stops(),
             "chat": self.template is not None,
             "can": msgspec.to_builtins(loaded.abilities),
-            "notes": list(self.notes),
         }
         return {key: value for key, value in facts.items() if value not in (None, "", [])}
 

@@ -196,13 +196,14 @@ class Session:
         names = {"branch": f"fork{self._forks + 1}", "parent": old.header.run.get("branch", "main"), **command.run}
         self._run.rewind([*old.rounds[:at], *command.rounds], options, drafter=command.drafter, run=names)
         self._forks += 1
-        self._said = len(self._run.events)
+        self._said = sum(event.round is None or event.round < at for event in self._run.events)
         if old.end is None:
             self._writer.write(aborted)
         self._branch = old.fork(self._run.header, at)
         self._writer = self._begun()
         for round_ in command.rounds:
             self._give(round_)
+        self._give_events()
         if self._run.done:
             self._end()
         return "forked"

@@ -40,7 +40,7 @@ def live_run(**changes: object) -> LiveRun:
         PROMPT,
         options,
         piece=lambda token: bytes([65 + token]),
-        device={"provider": "python"},
+        device=lambda: {"provider": "python"},
     )
 
 
@@ -244,5 +244,5 @@ def test_a_stop_that_is_not_one_token_is_refused(stop: str) -> None:
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="no such folder"):
         open_models(str(tmp_path / "nowhere"))
-    with pytest.raises(ModelError, match=r"no bundle\.json"):
+    with pytest.raises(ModelError, match=r"there is no graph \(\*\.onnx\)"):
         open_models(str(tmp_path))

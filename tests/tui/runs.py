@@ -53,7 +53,7 @@ def live(takes: Sequence[int] = TAKES, *, max_tokens: int = 60, below: float = 2
         ids[:6],
         Options(k=k, max_tokens=max_tokens, fallback_below=below, fallback_window=3),
         piece=lambda token: vocabulary[token],
-        device={"provider": "CPU"},
+        device=lambda: {"provider": "CPU"},
         candidates=3,
         clock=lambda: next(ticks) * STEP_MS,
     )

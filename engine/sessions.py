@@ -1,0 +1,37 @@
+"""The sessions of a run's models: all by one provider, and an account of what became of each."""
+
+from pathlib import Path
+from typing import Any
+
+from engine.provider import Provider
+from engine.records import Event
+from engine.session import DEFAULT, Session
+
+FALLBACK = "provider-fallback"
+"""The code of the event that says that the CPU runs what another provider was asked for."""
+
+
+class Sessions:
+    """Makes sessions by ``provider``. It is called as ``Session`` is."""
+
+    def __init__(self, provider: Provider = DEFAULT) -> None:
+        self._provider = provider
+        self._placements: dict[str, dict[str, int]] = {}
+        self._events: list[Event] = []
+
+    def __call__(self, path: Path, *, threads: int = 1) -> Session:
+        made = Session(path, threads=threads, provider=self._provider)
+        again = str(path) in self._placements
+        self._placements[str(path)] = made.placement()
+        if not again and (left := made.left_to_cpu()) is not None:
+            self._events.append(Event(level="warning", code=FALLBACK, message=left))
+        return made
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """What was to be said of the graphs so far, one for each that fell back to the CPU."""
+        return tuple(self._events)
+
+    def graphs(self) -> dict[str, Any]:
+        """For a trace's header: the nodes of each graph by provider, by the name of its file."""
+        return {Path(path).name: placement for path, placement in self._placements.items() if placement}
