@@ -39,13 +39,27 @@ def pixels_per_cell(marks: Marks) -> tuple[int, int]:
     return (1, 1) if marks.plain_text else (2, 4)
 
 
+class Ruler(NamedTuple):
+    """A level that is drawn across the plot where no dot is: its value and the sign and role of its cells."""
+
+    value: float
+    sign: str
+    role: Role
+
+
 def curve(
-    columns: Sequence[Range | None], height: int, low: float, high: float, bar: float | None, marks: Marks
+    columns: Sequence[Range | None],
+    height: int,
+    low: float,
+    high: float,
+    bar: float | None,
+    marks: Marks,
+    rulers: Sequence[Ruler] = (),
 ) -> list[Line]:
     """Lines of the curve, top first, one cell for ``pixels_per_cell`` columns.
 
-    A column without values is a gap. Cells that hold a value below ``bar`` have the role of one; the bar itself is
-    drawn where no dot is.
+    A column without values is a gap. Cells that hold a value below ``bar`` have the role of one; where two of the
+    ``rulers`` share a line, the first of them is drawn.
     """
     across, down = pixels_per_cell(marks)
     scale = Scale(low, high, height * down)
@@ -65,15 +79,23 @@ def curve(
             under[x // across] |= bar is not None and column.low < bar
         before = column
     bar_row = None if bar is None or not low <= bar <= high else scale.row(bar, height)
+    ruled = ruled_rows(rulers, scale, height)
     return [
         merged(
-            _cell(row[x], under[x] and bar_row is not None and y >= bar_row, bar_row == y, marks) for x in range(cells)
+            _cell(row[x], under[x] and bar_row is not None and y >= bar_row, ruled.get(y), marks) for x in range(cells)
         )
         for y, row in enumerate(bits)
     ]
 
 
-def _cell(bits: int, under: bool, on_bar: bool, marks: Marks) -> Span:
+def ruled_rows(rulers: Sequence[Ruler], scale: Scale, height: int) -> dict[int, Ruler]:
+    """The rulers within the scale by the line that they are drawn on."""
+    return {
+        scale.row(ruler.value, height): ruler for ruler in reversed(rulers) if scale.low <= ruler.value <= scale.high
+    }
+
+
+def _cell(bits: int, under: bool, ruler: Ruler | None, marks: Marks) -> Span:
     if bits:
         return Span("*" if marks.plain_text else chr(_BRAILLE + bits), Role.BELOW if under else Role.DATA)
-    return Span(marks.bar_line, Role.BAR) if on_bar else Span(" ", Role.TEXT)
+    return Span(" ", Role.TEXT) if ruler is None else Span(ruler.sign, ruler.role)

@@ -6,6 +6,7 @@ from engine.records import Event, Round, RoundSource
 from tui import goto
 from tui.moment import START, Moment, Phase, phases_of
 from tui.series import Fact, Series
+from tui.whatif import WhatIf
 
 SPEEDS = (1, 2, 4, 8, 16, 32, 64)
 """Rounds a second when playing."""
@@ -24,6 +25,7 @@ class Session:
     def __init__(self, source: RoundSource) -> None:
         self.source = source
         self.series = Series(source)
+        self.whatif: WhatIf | None = None
         self.moment = START
         self.count = ""
         self.playing = False

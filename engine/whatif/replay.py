@@ -57,6 +57,7 @@ class Replay:
             # Entry i: what is saved when the entries from i on are made plain.
             self._savings = np.concatenate((np.cumsum(gains[::-1])[::-1], [0.0]))
         self._steps: dict[int, _Steps] = {}
+        self._means: tuple[int, npt.NDArray[np.float64]] | None = None
 
     def ask(self, bar: float, window: int, k: int | None = None) -> Answer:
         """What another rule would have done; ``k`` bounds what a round that was not made could have emitted.
@@ -88,6 +89,18 @@ class Replay:
             recorded_ms=self._ms,
             recorded_tokens_per_second=self._speed(self._ms),
         )
+
+    def __len__(self) -> int:
+        """In how many rounds the drafter was asked."""
+        return len(self._index)
+
+    def means(self, window: int) -> npt.NDArray[np.float64]:
+        """The mean of tokens after each round in which the drafter was asked, over the last ``window`` of them."""
+        if self._means is None or self._means[0] != window:
+            ends = np.arange(1, len(self) + 1)
+            starts = np.maximum(ends - window, 0)
+            self._means = window, (self._sums[ends] - self._sums[starts]) / (ends - starts)
+        return self._means[1]
 
     def sweep(self, bars: Sequence[float], windows: Sequence[int]) -> Grid:
         """All of them at once; raises ``Refused`` as ``ask`` does."""

@@ -2,16 +2,18 @@
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from engine.stats import MINIMUM_SAMPLES
+from engine.whatif import Kind, flip_words, limits, rounds_words, rule_of, time_words
 from tui.blocks import spans
 from tui.lines import Line, Span, flow, merged, width_of, wrap
 from tui.marks import Marks, Role
 from tui.numbers import factor
-from tui.plot import Range, Scale, curve, pixels_per_cell
+from tui.plot import Range, Ruler, Scale, curve, pixels_per_cell, ruled_rows
 from tui.series import Fact, Series, window_of
 from tui.session import Session
+from tui.whatif import WhatIf
 
 TITLE = "Fallback"
 _LABEL = 5
@@ -30,16 +32,29 @@ def paint(session: Session, marks: Marks, width: int, height: int) -> list[Line]
         )
     if not session.revealed:
         return wrap("No round yet: the mean of tokens a round is plotted here against the bar.", width, Role.DIM)
+    levels = _levels(session, marks)
     bar = bar_of(session)
-    figures = _figures(session, marks, bar, width)
+    figures = (
+        _figures(session, marks, bar, width)
+        if session.whatif is None
+        else _asked(session.whatif, session, marks, width)
+    )
     plotted = max(_LOWEST, height - len(figures) - 1)
-    return [*_plot(session, marks, width, plotted, bar), _axis(session, marks, width), *figures]
+    return [*_plot(session, marks, width, plotted, levels), _axis(session, marks, width), *figures]
 
 
 def bar_of(session: Session) -> float:
     """The bar of the run in tokens a round, 0 where there is none."""
-    below = session.source.header.options.get("fallback_below", 0.0)
-    return float(below) if isinstance(below, int | float) and math.isfinite(below) else 0.0
+    return rule_of(session.source.header.options).bar
+
+
+def _levels(session: Session, marks: Marks) -> list[Ruler]:
+    """The lines across the plot, the one that the curve is held against first."""
+    bar, asked = bar_of(session), session.whatif
+    levels = [Ruler(bar, marks.bar_line, Role.BAR)] if bar else []
+    if asked is not None and asked.bar:
+        levels.insert(0, Ruler(asked.bar, marks.asked_line, Role.KEY))
+    return levels
 
 
 class Shown(NamedTuple):
@@ -58,35 +73,56 @@ def shown(session: Session, width: int) -> Shown:
     return Shown(stop, cells, spans(stop, width))
 
 
-def _plot(session: Session, marks: Marks, width: int, height: int, bar: float) -> list[Line]:
-    top = float(max(session.series.top, math.ceil(bar) + 1, 2))
+def _plot(session: Session, marks: Marks, width: int, height: int, levels: Sequence[Ruler]) -> list[Line]:
+    highest = max((level.value for level in levels), default=0.0)
+    top = float(max(session.series.top, math.ceil(highest) + 1, 2))
     cells = width - _LABEL
     columns = _columns(session, marks, shown(session, cells), cells)
-    bar_row = Scale(0.0, top, height * pixels_per_cell(marks)[1]).row(bar, height) if bar else None
+    ruled = ruled_rows(levels, Scale(0.0, top, height * pixels_per_cell(marks)[1]), height)
     lines = []
-    for y, line in enumerate(curve(columns, height, 0.0, top, bar or None, marks)):
-        rest = marks.bar_line * (cells - width_of(line)) if y == bar_row else ""
-        lines.append((_label(y, height, top, bar if y == bar_row else None, marks), *line, Span(rest, Role.BAR)))
+    drawn = curve(columns, height, 0.0, top, levels[0].value if levels else None, marks, levels)
+    for y, line in enumerate(drawn):
+        ruler = ruled.get(y)
+        rest = () if ruler is None else (Span(ruler.sign * (cells - width_of(line)), ruler.role),)
+        lines.append((_label(y, height, top, ruler, marks), *line, *rest))
     return lines
+
+
+class _Means(Protocol):
+    """The rolling means that are plotted: those of the run, or those over another window."""
+
+    def mean(self, index: int) -> float | None: ...
+    def over(self, start: int, stop: int) -> tuple[float, float] | None: ...
+
+
+class _Recorded(NamedTuple):
+    series: Series
+
+    def mean(self, index: int) -> float | None:
+        return self.series.mean(index)
+
+    def over(self, start: int, stop: int) -> tuple[float, float] | None:
+        low = self.series.low.over(start, stop)
+        return (low, self.series.high.over(start, stop)) if math.isfinite(low) else None
 
 
 def _columns(session: Session, marks: Marks, part: Shown, cells: int) -> list[Range | None]:
     """A pixel column each: straight lines between rounds that have room, else the range of the rounds in it."""
-    series = session.series
+    means: _Means = session.whatif or _Recorded(session.series)
     across, _ = pixels_per_cell(marks)
     if part.stop <= cells:
         each = part.cells * across
-        return [_between(series, x // each, x % each / each) for x in range((part.stop - 1) * each + 1)]
+        return [_between(means, x // each, x % each / each) for x in range((part.stop - 1) * each + 1)]
     columns = []
     for start, stop in spans(part.stop, cells * across):
-        low, high = series.low.over(start, stop), series.high.over(start, stop)
-        columns.append(Range(low, high) if math.isfinite(low) else None)
+        swing = means.over(start, stop)
+        columns.append(Range(*swing) if swing is not None else None)
     return columns
 
 
-def _between(series: Series, index: int, share: float) -> Range | None:
+def _between(means: _Means, index: int, share: float) -> Range | None:
     """The mean a share of the way from a round to the next."""
-    here, there = series.mean(index), series.mean(index + 1) if share else None
+    here, there = means.mean(index), means.mean(index + 1) if share else None
     if here is None:
         return None
     if not share:
@@ -97,11 +133,11 @@ def _between(series: Series, index: int, share: float) -> Range | None:
     return Range(value, value)
 
 
-def _label(y: int, height: int, top: float, bar: float | None, marks: Marks) -> Span:
-    """The value at the top and bottom lines, and at the bar's."""
+def _label(y: int, height: int, top: float, ruler: Ruler | None, marks: Marks) -> Span:
+    """The value at the top and bottom lines, and at a bar's."""
     edge = "|" if marks.plain_text else "┤"
-    if bar is not None:
-        return Span(f"{bar:4.1f}{edge}", Role.BAR)
+    if ruler is not None:
+        return Span(f"{ruler.value:4.{1 if ruler.value < 100 else 0}f}{edge}", ruler.role)
     if y in (0, height - 1):
         return Span(f"{0.0 if y else top:4.1f}{edge}", Role.DIM)
     return Span("    " + marks.vertical, Role.DIM)
@@ -111,6 +147,7 @@ def _axis(session: Session, marks: Marks, width: int) -> Line:
     series = session.series
     cells = width - _LABEL
     part = shown(session, cells)
+    asked = None if session.whatif is None else session.whatif.answer.flip
     row = [Span(" " * (_LABEL - 1) + marks.corner, Role.DIM)]
     here = min(session.moment.index, part.stop - 1)
     for start, stop in part.parts:
@@ -119,6 +156,8 @@ def _axis(session: Session, marks: Marks, width: int) -> Line:
         fill = marks.plain if facts & Fact.PLAIN else marks.axis
         if facts & Fact.FLIP:
             row.append(Span(marks.flip, Role.CURSOR if cursor else Role.FLIP))
+        elif asked is not None and start <= asked < stop:
+            row.append(Span(marks.asked, Role.CURSOR if cursor else Role.KEY))
         elif cursor:
             row.append(Span(marks.cursor, Role.CURSOR))
         else:
@@ -129,6 +168,21 @@ def _axis(session: Session, marks: Marks, width: int) -> Line:
     note = f" {more} more plain" if more else ""
     row.append(Span(note if len(note) <= rest else "", Role.DIM))
     return merged(row)
+
+
+def _asked(asked: WhatIf, session: Session, marks: Marks, width: int) -> list[Line]:
+    """The what-if in words."""
+    answer, rule, source = asked.answer, asked.rule, session.source
+    recorded = f"recorded {rule.bar:.2f} over {rule.window}" if rule.bar else "recorded without a bar"
+    what = (Span("what if ", Role.STRONG), Span(f"bar {asked.bar:.2f} over {asked.window}", Role.KEY))
+    even = "not known" if asked.even is None else f"{factor(asked.even)}"
+    sign = f"{marks.asked} " if answer.flip is not None else ""
+    lines = flow((what, (Span(recorded, Role.DIM),)), width)
+    lines += wrap(f"{sign}{flip_words(answer)}", width, Role.KEY)
+    lines += flow(((Span(rounds_words(answer), Role.STRONG),), (Span(time_words(answer)),)), width)
+    lines += flow(((Span("break-even ", Role.DIM), Span(even)),), width)
+    notes = [] if answer.kind is Kind.UNKNOWN else limits(source.header, source.end, answer)
+    return [*lines, *(line for note in notes for line in wrap(note, width, Role.DIM))]
 
 
 def _figures(session: Session, marks: Marks, bar: float, width: int) -> list[Line]:
