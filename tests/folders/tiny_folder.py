@@ -39,7 +39,7 @@ class Make:
     capacity: int | None = None
     heads_last: bool = False
     names: str = "past_key_values.%d.{}"
-    vocab: int | str = VOCAB
+    vocab: int = VOCAB
 
 
 def optimum(folder: Path, make: Make = Make(), graph: str = "model.onnx", **config: Any) -> Path:
@@ -131,7 +131,7 @@ class _Builder:
 
     def model(self) -> onnx.ModelProto:
         make, rows = self.make, "sequence_length" if self.make.width is None else self.make.width
-        table = self.weight(VOCAB, HIDDEN, 3.0)
+        table = self.weight(make.vocab, HIDDEN, 3.0)
         if make.embeds:
             x = self.input("inputs_embeds", [make.batch, rows, HIDDEN], TensorProto.FLOAT)
         else:
@@ -164,7 +164,7 @@ class _Builder:
             logits = self.op("MatMul", normed, self.op("Transpose", table, perm=[1, 0]))
             given: int | str = 1 if make.last_row == "told" else rows
             logits = self.cast(logits)
-            self.output(logits, "logits", [make.batch, given, make.vocab], make.dtype)
+            self.output(logits, "logits", [make.batch, given, "vocab"], make.dtype)
         self.outputs.sort(key=lambda output: output.name.startswith("present"))
         graph = helper.make_graph(self.nodes, "tiny", self.inputs, self.outputs, self.constants)
         opsets = [helper.make_opsetid("", 21), helper.make_opsetid(_GENAI, 1)]

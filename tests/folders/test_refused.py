@@ -1,0 +1,173 @@
+"""Folders that are no base for speculation: each is refused with a sentence that says why and what to do."""
+
+import dataclasses
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import onnx
+import pytest
+
+from engine.errors import ModelError
+from engine.folders.model import open_folder
+from tests.folders.tiny_folder import LAYERS, VOCAB, Make, genai, optimum, write_tokenizer
+
+Spoil = Callable[[Path], None]
+
+
+@pytest.mark.parametrize("layout", ["genai", "optimum"])
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (Make(last_row="told"), "gives logits of the last row only, and cannot verify a draft so: export it with"),
+        (Make(last_row="hidden"), "gives logits of the last row only|tried with two tokens and does not run"),
+        (Make(logits=False, hidden=True), "gives hidden states and no logits: export it with its head"),
+        (Make(embeds=True), "takes embeddings in place of token ids"),
+        (Make(width=8), r"input_ids has a fixed length of 8, and a round needs passes of 1 to k \+ 1 tokens"),
+        (Make(batch=4), "input_ids has a fixed batch of 4"),
+    ],
+    ids=["last row", "last row, though not told", "no head", "embeddings", "fixed length", "fixed batch"],
+)
+def test_a_graph_that_cannot_do_what_a_base_must(tmp_path: Path, layout: str, make: Make, says: str) -> None:
+    make = dataclasses.replace(make, genai=layout == "genai")
+    folder = genai(tmp_path, make) if make.genai else optimum(tmp_path, make)
+    with pytest.raises(ModelError, match=says):
+        open_folder(folder).load()
+
+
+def test_a_graph_without_a_cache(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match=r"takes no past keys and values, .*text-generation-with-past"):
+        open_folder(optimum(tmp_path, Make(past=False))).load()
+
+
+def test_keys_and_values_of_a_fixed_length(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match=r"past_key_values\.0\.key has the fixed shape \[batch_size, 2, 64, 16\]"):
+        open_folder(optimum(tmp_path, Make(capacity=64))).load()
+
+
+@pytest.mark.parametrize(
+    ("spoil", "says"),
+    [
+        (lambda folder: (folder / "model.onnx").unlink(), r"genai_config\.json names the graph model\.onnx, which is"),
+        (lambda folder: (folder / "model.onnx.data").unlink(), r"its weights are in model\.onnx\.data, which is not"),
+        (lambda folder: _cut(folder / "model.onnx.data"), "the file of its weights ends after 1000 bytes, before c"),
+        (lambda folder: _cut(folder / "model.onnx"), "not an ONNX model, or cut short: fetch it again"),
+        (lambda folder: (folder / "model.onnx").write_bytes(b""), "the file is empty: fetch it again"),
+        (
+            lambda folder: (folder / "model.onnx").write_bytes(b"version https://git-lfs.github.com/spec/v1\n"),
+            "a pointer of Git LFS and not the model",
+        ),
+        (lambda folder: (folder / "tokenizer.json").unlink(), r"tokenizer\.json: no such tokenizer file"),
+        (lambda folder: _cut(folder / "tokenizer.json"), r"tokenizer\.json: not a tokenizer file"),
+        (lambda folder: _cut(folder / "genai_config.json", 50), r"genai_config\.json: not JSON, or cut short"),
+        (lambda folder: _configure(folder, pipeline=[{}]), "a pipeline of several graphs"),
+        (lambda folder: _configure(folder, filename="../model.onnx"), "it has to be a file inside the folder"),
+        (
+            lambda folder: (folder / "genai_config.json").unlink(),
+            r"its layout is unknown: neither genai_config\.json .* nor config\.json .* is beside model\.onnx",
+        ),
+    ],
+    ids=[
+        "no graph",
+        "no weights",
+        "weights cut short",
+        "graph cut short",
+        "graph empty",
+        "graph not fetched",
+        "no tokenizer",
+        "tokenizer cut short",
+        "configuration cut short",
+        "pipeline",
+        "graph elsewhere",
+        "no configuration",
+    ],
+)
+def test_a_folder_with_a_file_missing_or_damaged(tmp_path: Path, spoil: Spoil, says: str) -> None:
+    folder = genai(tmp_path)
+    spoil(folder)
+    with pytest.raises(ModelError, match=says):
+        open_folder(folder).load()
+
+
+@pytest.mark.parametrize(
+    ("files", "says"),
+    [
+        ([], r"there is no graph \(\*\.onnx\), neither there nor in onnx/"),
+        (["model.gguf"], r"a GGUF file and no graph: make one of it with `specstep models add FILE\.gguf`"),
+        (["config.json", "model.safetensors"], "weights of transformers and no graph: export them"),
+    ],
+)
+def test_a_folder_of_another_kind(tmp_path: Path, files: list[str], says: str) -> None:
+    for name in files:
+        (tmp_path / name).write_text("{}", encoding="utf-8")
+    with pytest.raises(ModelError, match=says):
+        open_folder(tmp_path)
+
+
+def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="nowhere: no such folder"):
+        open_folder(tmp_path / "nowhere")
+    folder = optimum(tmp_path)
+    with pytest.raises(ModelError, match=r"model_q4\.onnx: no such graph; .* has model\.onnx"):
+        open_folder(folder / "onnx" / "model_q4.onnx")
+
+
+@pytest.mark.parametrize("extra", [2, 400])
+def test_a_tokenizer_with_more_tokens_than_the_model(tmp_path: Path, extra: int) -> None:
+    folder = optimum(tmp_path)
+    write_tokenizer(folder, merges=extra)
+    last = VOCAB + extra - 1
+    with pytest.raises(ModelError, match=f"its tokens go up to {last}, the model has {VOCAB}: they are not of the"):
+        open_folder(folder).load()
+
+
+def test_a_tokenizer_with_far_fewer_tokens_than_the_model(tmp_path: Path) -> None:
+    folder = optimum(tmp_path, Make(vocab=3 * VOCAB), vocab_size=3 * VOCAB)
+    with pytest.raises(ModelError, match=f"its tokens go up to {VOCAB - 1}, the model has {3 * VOCAB}"):
+        open_folder(folder).load()
+
+
+def test_a_graph_and_a_configuration_of_different_models(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match=f"gives logits of {VOCAB} tokens, its configuration says 999"):
+        open_folder(optimum(tmp_path, vocab_size=999)).load()
+
+
+def test_a_present_that_is_not_given_back(tmp_path: Path) -> None:
+    folder = optimum(tmp_path)
+    (folder / "genai_config.json").write_text(
+        json.dumps(
+            {
+                "model": {
+                    "vocab_size": VOCAB,
+                    "decoder": {
+                        "inputs": {"past_key_names": "past_key_values.%d.key"},
+                        "outputs": {"present_key_names": "gone.%d.key"},
+                        "num_hidden_layers": LAYERS,
+                    },
+                }
+            }
+        ),
+        encoding="utf-8",
+    )
+    with pytest.raises(ModelError, match=r"the graph has no gone\.0\.key"):
+        open_folder(folder).load()
+
+
+def test_a_graph_that_wants_what_nobody_has(tmp_path: Path) -> None:
+    folder = optimum(tmp_path)
+    model = onnx.load(str(folder / "model.onnx"))
+    model.graph.input.append(onnx.helper.make_tensor_value_info("pixel_values", onnx.TensorProto.FLOAT, [1, 3]))
+    onnx.save(model, str(folder / "model.onnx"))
+    with pytest.raises(ModelError, match="the graph wants pixel_values, which a base has no value for"):
+        open_folder(folder).load()
+
+
+def _cut(path: Path, keep: int = 1000) -> None:
+    path.write_bytes(path.read_bytes()[:keep])
+
+
+def _configure(folder: Path, **decoder: object) -> None:
+    path = folder / "genai_config.json"
+    whole = json.loads(path.read_text(encoding="utf-8"))
+    whole["model"]["decoder"] |= decoder
+    path.write_text(json.dumps(whole), encoding="utf-8")
