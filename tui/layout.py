@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 from tui.lines import Line, Span, width_of
 from tui.marks import Marks, Role
-from tui.panes import cost, fallback, rounds, text
+from tui.panes import cost, fallback, findings, rounds, text
 from tui.panes import round as round_pane
 from tui.panes.pane import Pane
 from tui.session import Session
@@ -12,16 +12,17 @@ from tui.session import Session
 Liner = Callable[[int], Line]
 """Makes a line for a width."""
 
-NAMES = ("Text", "Round", "Fallback", "Cost", "Rounds")
-ROUND, ROUNDS = 2, 5
+NAMES = ("Text", "Round", "Fallback", "Cost", "Rounds", "Findings")
+ROUND, FALLBACK, ROUNDS, FINDINGS = 2, 3, 5, 6
 
 
 def panes() -> Iterator[Pane]:
-    """The widgets, 1 to 5."""
+    """The widgets, in the order in which they fill the grid."""
     yield Pane("text", text.paint, from_end=True)
     yield Pane("round", round_pane.paint)
     yield Pane("fallback", fallback.paint)
     yield Pane("cost", cost.paint)
+    yield Pane("findings", findings.paint)
     yield Pane("rounds", rounds.paint)
 
 
@@ -37,6 +38,8 @@ def note(number: int, session: Session, marks: Marks) -> str:
             return text.legend(marks)
         case 5:
             return rounds.legend(marks)
+        case 6:
+            return findings.note(session)
         case 4 | 3 if not session.series.complete:
             return f"of {len(session.series)} rounds read"
         case _:

@@ -4,6 +4,7 @@ from functools import lru_cache
 
 from engine.records import Event, Round, RoundSource
 from tui import goto
+from tui.findings import Found
 from tui.moment import START, Moment, Phase, phases_of
 from tui.series import Fact, Series
 from tui.whatif import WhatIf
@@ -25,6 +26,7 @@ class Session:
     def __init__(self, source: RoundSource) -> None:
         self.source = source
         self.series = Series(source)
+        self.found = Found()
         self.whatif: WhatIf | None = None
         self.moment = START
         self.count = ""

@@ -2,11 +2,15 @@
 
 from tui.features.events import Events
 from tui.features.feature import Feature
+from tui.features.findings import Findings
 from tui.features.places import Places
 from tui.features.saving import Saving
+from tui.features.whatif import Asking
 
 FEATURES: tuple[type[Feature], ...] = (
+    Asking,
     Events,
     Places,
     Saving,
+    Findings,
 )

@@ -8,6 +8,7 @@ from textual.timer import Timer
 
 from engine.errors import SpecstepError
 from engine.records import RoundSource
+from tui.changes import Changes
 from tui.lines import Line
 from tui.marks import Marks
 from tui.session import Session
@@ -23,6 +24,16 @@ class Host(Protocol):
     @property
     def session(self) -> Session | None:
         """The state shown, ``None`` until the source is open."""
+
+    @property
+    def active(self) -> int:
+        """The number of the focused pane."""
+
+    def look_at(self, number: int) -> None:
+        """Bring a pane to the front."""
+
+    def fork(self, at: int, wanted: Changes) -> None:
+        """Go on by other options behind the first ``at`` rounds, or say why that cannot be done."""
 
     def move(self, change: Callable[[Session, int], object]) -> None:
         """Change the session, by the pending count or 1; what cannot be read is said, and the cursor stays."""
@@ -76,6 +87,14 @@ class Feature:
 
     def walks(self, _count: int, /) -> bool:
         """``n`` (positive) or ``p`` (negative) was pressed; whether it was meant for this feature."""
+        return False
+
+    def scrolled(self, _step: int, /) -> bool:
+        """Up (negative) or down was pressed; whether it was meant for this feature."""
+        return False
+
+    def entered(self) -> bool:
+        """``enter`` was pressed; whether it was meant for this feature."""
         return False
 
     def escaped(self) -> bool:

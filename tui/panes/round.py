@@ -250,6 +250,8 @@ def _candidates(session: Session, round_: Round, marks: Marks, width: int) -> li
 def _said(session: Session, round_: Round, marks: Marks, width: int) -> list[Line]:
     lines: list[Line] = []
     if session.moment.phase is Phase.COMMIT:
+        for finding in session.found.at(round_.index):
+            lines += wrap(f"{marks.finding} {safe(f'{finding.rule}: {finding.message}', marks)}", width, Role.WARNING)
         for event in session.messages(round_.index):
             role = Role.TEXT if event.level == "info" else Role.WARNING
             lines += wrap(f"{marks.finding} {safe(event.message, marks)}", width, role)

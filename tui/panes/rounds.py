@@ -24,7 +24,7 @@ def paint(session: Session, marks: Marks, width: int, height: int) -> list[Line]
 def legend(marks: Marks) -> str:
     """What the columns and signs mean, for the pane's frame."""
     signs = f"{marks.rejected} none accepted  {marks.tie} near-tie  {marks.flip} flip  {marks.plain} plain"
-    return f"{signs}  {marks.finding} message"
+    return f"{signs}  {marks.finding} finding or message"
 
 
 def shown(session: Session, width: int) -> tuple[int, int]:
@@ -72,7 +72,7 @@ def _bars(session: Session, marks: Marks, start: int, stop: int, height: int, ga
 
 def _signs(session: Session, marks: Marks, start: int, stop: int, gap: str) -> Line:
     signs = (
-        (Fact.FAULT | Fact.WARNING, marks.finding, Role.WARNING),
+        (Fact.FAULT | Fact.WARNING | Fact.FINDING, marks.finding, Role.WARNING),
         (Fact.FLIP, marks.flip, Role.FLIP),
         (Fact.NONE, marks.rejected, Role.REJECTED),
         (Fact.TIE, marks.tie, Role.TIE),

@@ -54,7 +54,7 @@ class Frame(Screen[None]):
         return self.zoomed or self.has_class("-one")
 
     def pane(self, number: int) -> Pane:
-        """The pane of a number, 1 to 5."""
+        """The pane of a number, from 1."""
         return self.query_one(f"#{layout.NAMES[number - 1].lower()}", Pane)
 
     def repaint(self) -> None:
@@ -71,6 +71,7 @@ class Frame(Screen[None]):
         by_role = self.styles_by_role
         view = View(session, self.marks, by_role, self._waiting)
         self.set_class(self.zoomed, "-zoomed")
+        self.set_class(session is not None and bool(session.found.all), "-found")
         alone = self.alone
         for number in range(1, len(layout.NAMES) + 1):
             pane = self.pane(number)
@@ -120,5 +121,3 @@ class Frame(Screen[None]):
         if round_ is None or not self.alone or self.active == layout.ROUND:
             return ""
         return story(session.source, round_, session.moment.phase, self.marks)
-
-

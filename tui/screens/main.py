@@ -235,7 +235,14 @@ class MainScreen(EngineScreen):
         self.repaint()
 
     def action_scroll(self, step: int) -> None:
-        self.pane(self.active).scroll_lines(step)
+        if any(feature.scrolled(step) for feature in self.features.values()):
+            self.after()
+        else:
+            self.pane(self.active).scroll_lines(step)
+
+    def action_enter(self) -> None:
+        if any(feature.entered() for feature in self.features.values()):
+            self.after()
 
     def action_theme(self) -> None:
         names = themes.NAMES
@@ -273,6 +280,9 @@ class MainScreen(EngineScreen):
         self._active_before = None
         self._stop_digit()
         return session.take_count()
+
+    def look_at(self, number: int) -> None:
+        self.active = number
 
     def say(self, note: str) -> None:
         if self._session is not None:
