@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import typer
 
-from engine.commands import trace
+from engine.commands import models, trace
 from engine.commands.audit import audit
 from engine.commands.conditions import conditions
 from engine.commands.diff import diff
@@ -50,8 +50,9 @@ COMMANDS: dict[str, Callable[..., None]] = {
 for name, command in COMMANDS.items():
     app.command(name)(command)
 app.add_typer(trace.app, name="trace")
+app.add_typer(models.app, name="models")
 
 
 def names() -> frozenset[str]:
     """The first words that are for this app; any other is for the screen."""
-    return frozenset((*COMMANDS, "trace", "--install-completion", "--show-completion"))
+    return frozenset((*COMMANDS, "trace", "models", "--install-completion", "--show-completion"))

@@ -104,7 +104,9 @@ def open_models(model: str = BUNDLED, setup: Setup = USUAL) -> Models:
         return _toy(recurrent=model == TOY_HYBRID)
     if model == BUNDLED:
         return _bundle(None, setup)
-    path = Path(model)
+    from engine.models.own.shelf import folder_of  # noqa: PLC0415 (onnxruntime, as in _bundle)
+
+    path = folder_of(model) or Path(model)
     return _bundle(path, setup) if (path / MANIFEST).is_file() else _folder(path, setup)
 
 
@@ -151,6 +153,7 @@ def _folder(path: Path, setup: Setup) -> Models:
 
 
 def _bundle(folder: Path | None, setup: Setup) -> Models:
+    from engine.chat import template_of  # noqa: PLC0415 (jinja2)
     from engine.models import bundled  # noqa: PLC0415 (onnxruntime is slow to import, and the toy needs none)
     from engine.sessions import Sessions  # noqa: PLC0415
 
@@ -168,6 +171,12 @@ def _bundle(folder: Path | None, setup: Setup) -> Models:
     def encode(text: str) -> list[int]:
         tokens = tokenizer.encode(text)  # a chat template may have begun with the start token already
         return tokens if tokens[:1] == start else [*start, *tokens]
+
+    template = template_of(bundle.folder, bundle.manifest.source.get("special_tokens", {}))
+
+    def chat(prompt: str, system: str | None) -> list[int]:
+        assert template is not None
+        return tokenizer.encode(template.render(prompt, system))
 
     def drafter(spec: str, text: Sequence[int] = (), options: Options = DEFAULTS) -> Drafter | None:
         choice = named.parse(spec)
@@ -194,6 +203,8 @@ def _bundle(folder: Path | None, setup: Setup) -> Models:
         device=lambda: {**base.device(), "graphs": sessions.graphs()},
         stop_tokens=bundle.manifest.stop_tokens,
         events=lambda: sessions.events,
+        about=bundle.account(),
+        chat=None if template is None else chat,
     )
 
 

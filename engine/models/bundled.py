@@ -2,13 +2,14 @@
 
 import dataclasses
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from engine.base.onnx import OnnxBase
+from engine.compiled import of_graph
 from engine.drafters.dflash import DFlash2Drafter, DFlashDrafter
 from engine.drafters.drafter import Drafter
 from engine.drafters.mtp import MtpDrafter
@@ -90,6 +91,29 @@ class Bundle:
             )
         return tokenizer
 
+    def account(self) -> dict[str, Any]:
+        """What a trace's header says of a model of one's own; nothing of one that comes with the project."""
+        manifest = self.manifest
+        source = manifest.source
+        if not source:
+            return {}
+        hidden = manifest.shape.get("hidden_size", 0)
+        return {
+            "layout": "bundle",
+            "kind": source.get("architecture"),
+            "file": source.get("file"),
+            "bytes": sum(file.bytes for file in manifest.files.values()),
+            "context": manifest.context_length,
+            "stops": " ".join(map(str, manifest.stop_tokens)) or "none known: a run goes on to its last token",
+            "can": {
+                "verify": "any number of rows in one pass",
+                "truncate": "at any position",
+                "hidden": hidden,
+                "taps": hidden * len(source.get("taps", ())) or None,
+                "cache": "one buffer, cut by its length",
+            },
+        }
+
 
 def open_bundle(folder: Path | None = None) -> Bundle:
     """Read and check a bundle, by default the one that comes with the project.
@@ -112,8 +136,15 @@ def open_bundle(folder: Path | None = None) -> Bundle:
     return Bundle(folder, manifest)
 
 
-def load_base(bundle: Bundle, *, threads: int = 1, plain_width: int = 1, session: OpenSession = Session) -> OnnxBase:
-    """The bundle's base, empty.
+def load_base(
+    bundle: Bundle,
+    *,
+    threads: int = 1,
+    plain_width: int = 1,
+    widths: Sequence[int] = (),
+    session: OpenSession = Session,
+) -> OnnxBase:
+    """The bundle's base, empty. ``widths`` are the rows that a pass may have, if not any.
 
     Raises:
         ModelError: onnxruntime cannot load it, or it is not what the manifest says.
@@ -128,10 +159,18 @@ def load_base(bundle: Bundle, *, threads: int = 1, plain_width: int = 1, session
         state="attention",
         dtype=manifest.dtype,
     )
-    return OnnxBase(opened, info, manifest.context_length, plain_width)
+    fitting = of_graph(widths, opened.fixed("input_ids", 1), opened.name)
+    return OnnxBase(opened, info, manifest.context_length, plain_width, widths=fitting)
 
 
-def load_drafter(bundle: Bundle, kind: str, *, threads: int = 1, session: OpenSession = Session) -> Drafter:
+def load_drafter(
+    bundle: Bundle,
+    kind: str,
+    *,
+    threads: int = 1,
+    widths: Sequence[int] = (),
+    session: OpenSession = Session,
+) -> Drafter:
     """One of the bundle's drafters, empty.
 
     Raises:
@@ -148,14 +187,16 @@ def load_drafter(bundle: Bundle, kind: str, *, threads: int = 1, session: OpenSe
         kind=kind, name=f"{manifest.name}-{kind}", sha256=entry.sha256, block_size=entry.block_size, taps=entry.taps
     )
     opened = _session(bundle, entry.graph, threads, session)
-    drafters: dict[str, Callable[[Session, DrafterInfo, int], Drafter]] = {
+    drafters: dict[str, Callable[..., Drafter]] = {
         "mtp": MtpDrafter,
         "dflash": DFlashDrafter,
         "dflash2": DFlash2Drafter,
     }
     if kind not in drafters:
         raise ModelError(f"{bundle.folder}: drafter {kind!r} is of a kind that this version cannot run")
-    return drafters[kind](opened, info, manifest.context_length)
+    grows = "input_ids" if kind == "mtp" else "taps"
+    fitting = of_graph(widths, opened.fixed(grows, 1), opened.name)
+    return drafters[kind](opened, info, manifest.context_length, widths=fitting)
 
 
 def _session(bundle: Bundle, graph: str, threads: int, session: OpenSession) -> Session:

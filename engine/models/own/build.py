@@ -1,0 +1,117 @@
+"""Makes a GGUF file into a folder like that of the bundled models: a graph, its weights, a tokenizer and a manifest."""
+
+import dataclasses
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from engine.errors import EngineFault, ModelError
+from engine.models.bundle_writer import Layout, Networks, write_bundle
+from engine.models.bundled import Manifest, load_base, open_bundle
+from engine.models.own.architecture import Network, network_of
+from engine.models.own.container import GgufFile
+from engine.models.own.vocabulary import Vocabulary, vocabulary_of
+from engine.models.weights import Storage
+
+CHAT_TEMPLATE = "chat_template.jinja"
+
+
+@dataclasses.dataclass(frozen=True)
+class Choices:
+    """What a file leaves open. ``taps`` are layers, 0-based, by default three; ``context`` is in positions."""
+
+    name: str
+    storage: Storage = Storage.FLOAT32
+    taps: tuple[int, ...] | None = None
+    context: int | None = None
+
+
+class Plan:
+    """What is to be built of a file, checked as far as that goes without unpacking its weights.
+
+    Raises:
+        ModelError: the file cannot be read or built, or its tokenizer does not fit its embedding.
+        Refused: there is no such layer to tap.
+    """
+
+    def __init__(self, path: Path, choices: Choices) -> None:
+        self.file = GgufFile(path)
+        self.choices = choices
+        self.network: Network = network_of(self.file, choices.context)
+        self.vocabulary: Vocabulary = vocabulary_of(self.file)
+        sizes = self.network.sizes
+        tokens = self.vocabulary.library.get_vocab_size()
+        if tokens != sizes.vocab_size:
+            raise ModelError(f"{path}: its tokenizer has {tokens} tokens, its embedding {sizes.vocab_size} rows")
+        layers = sizes.num_hidden_layers
+        self.taps = usual_taps(layers) if choices.taps is None else choices.taps
+        for tap in self.taps:
+            if not 0 <= tap < layers:
+                raise ModelError(f"{path}: there is no layer {tap} to tap, they are 0 to {layers - 1}")
+
+    @property
+    def steps(self) -> int:
+        """How many tensors are read, each once."""
+        return len(self.network.weights(lambda _: None))
+
+    @property
+    def bytes(self) -> int:
+        """About how many bytes the folder will have."""
+        width = {Storage.FLOAT32: 4, Storage.FLOAT16: 2, Storage.INT8: 1}[self.choices.storage]
+        numbers = sum(int(tensor.n_elements) for tensor in self.file.tensors.values())
+        sizes = self.network.sizes
+        return numbers * width + sizes.rope_positions * sizes.head_dim * 4 + 50 * sizes.vocab_size
+
+    def write(self, folder: Path, read: Callable[[str], None] = lambda _: None) -> Manifest:
+        """Build it into ``folder`` and try it; ``read`` is told of each tensor that was read, ``steps`` times.
+
+        Raises:
+            ModelError: what was built gives no numbers.
+            OSError: it cannot be written.
+        """
+        file, network = self.file, self.network
+        types = Counter(tensor.tensor_type.name for tensor in file.tensors.values())
+        source = {
+            "file": file.path.name,
+            "architecture": network.architecture,
+            "tensors": dict(types.most_common()),
+            "context_length": network.allowed,
+            "parameters": sum(int(tensor.n_elements) for tensor in file.tensors.values()),
+            "licence": file.get("general.license", str, ""),
+            "taps": list(self.taps),
+            "special_tokens": self.vocabulary.names,
+        }
+        layout = Layout(
+            name=self.choices.name,
+            context_length=network.context,
+            taps=self.taps,
+            start_token=self.vocabulary.start_token,
+            stop_tokens=self.vocabulary.stop_tokens,
+            storage=self.choices.storage,
+            source=source,
+        )
+        tokenizer = self.vocabulary.library.to_str().encode()
+        manifest = write_bundle(folder, Networks(network.weights(read)), network.sizes, layout, tokenizer)
+        if template := file.get("tokenizer.chat_template", str, ""):
+            (folder / CHAT_TEMPLATE).write_text(template, encoding="utf-8")
+        _try(folder)
+        return manifest
+
+
+def usual_taps(layers: int) -> tuple[int, ...]:
+    """Three layers for drafters to read: one near each end and one in the middle, fewer where there are not three."""
+    return tuple(sorted({min(1, layers - 1), layers // 2, max(0, layers - 2)}))
+
+
+def _try(folder: Path) -> None:
+    """Load what was built and run one token through it."""
+    bundle = open_bundle(folder)
+    base = load_base(bundle)
+    try:
+        rows = base.prefill([bundle.manifest.start_token or 0])
+    except EngineFault as error:
+        raise ModelError(f"the model was built but does not run: {error}") from error
+    if not np.isfinite(rows.logits).all():
+        raise ModelError("the model was built but gives numbers that are not finite: its file may be damaged")
