@@ -48,7 +48,11 @@ class WhatIf:
     @property
     def answer(self) -> Answer:
         """What the bar and the window would have done."""
-        return self._ready().ask(self.bar, self.window, self._k())
+        return self.ask(self.bar, self.window)
+
+    def ask(self, bar: float, window: int) -> Answer:
+        """What any bar and window would have done."""
+        return self._ready().ask(bar, window, self._k())
 
     def move_bar(self, notches: int) -> None:
         """Up or down, to whole notches."""

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from tui.lines import Line
 from tui.marks import ASCII, UNICODE, Role
-from tui.plot import Range, curve
+from tui.plot import Range, Ruler, curve
 
 
 def flat(*values: float) -> list[Range | None]:
@@ -41,10 +41,17 @@ def test_the_bar_is_drawn_where_no_dot_is_and_what_sinks_below_it_is_told_apart(
 
 
 def test_the_bar_is_a_line_of_its_own() -> None:
-    lines = curve(flat(7, 7, 7, 7), 2, 0, 7, 1.0, UNICODE)
+    lines = curve(flat(7, 7, 7, 7), 2, 0, 7, 1.0, UNICODE, [Ruler(1.0, "─", Role.BAR)])
 
     assert texts(lines) == ["⠉⠉", "──"]
     assert lines[1][0].role is Role.BAR
+
+
+def test_of_two_bars_on_one_line_the_first_is_drawn() -> None:
+    asked, bar = Ruler(1.0, "╌", Role.KEY), Ruler(1.2, "─", Role.BAR)
+
+    assert texts(curve(flat(7, 7, 7, 7), 2, 0, 7, 1.0, UNICODE, [asked, bar])) == ["⠉⠉", "╌╌"]
+    assert texts(curve(flat(7, 7, 7, 7), 2, 0, 7, 1.0, UNICODE, [Ruler(70.0, "╌", Role.KEY), bar])) == ["⠉⠉", "──"]
 
 
 def test_ascii_has_one_column_a_cell() -> None:

@@ -83,6 +83,12 @@ class EngineScreen(Frame):
 
         self.ask("options", hint, "", answer)
 
+    def fork(self, at: int, wanted: changes.Changes) -> None:
+        """Go on by other options behind the first ``at`` rounds, or say why that cannot be done."""
+        source = self._forkable()
+        if source is not None:
+            self._start_fork(source, at, wanted)
+
     def on_engine_screen_forked(self, message: Forked) -> None:
         """Show the branch that goes on."""
         self._making = False
