@@ -15,7 +15,8 @@ PromptFile = Annotated[Path | None, typer.Option("--prompt-file", help="A UTF-8 
 Model = Annotated[
     str,
     typer.Option(
-        "--model", help="bundled, toy, a model that was added by its name, or a folder: an onnxruntime-genai or Optimum export, or a bundle of models."
+        "--model", help="bundled, toy, the name of a model that was added, or a folder: an onnxruntime-genai or Optimum export, "
+        "or a bundle of models.",
     ),
 ]
 ModelFile = Annotated[
