@@ -2,7 +2,12 @@
 
 
 class SpecstepError(Exception):
-    """The base of every error that specstep raises on purpose."""
+    """The base of every error that specstep raises on purpose.
+
+    ``pointer`` shows the place in what was typed, as lines for a terminal; empty where there is none.
+    """
+
+    pointer = ""
 
 
 class Refused(SpecstepError):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from engine.commands.exits import complain, exit_of
+from engine.commands.exits import complain_of, exit_of
 from engine.commands.requests import given, takes_request
 from engine.commands.watch import Target
 from engine.errors import Refused, SpecstepError, TraceError
@@ -60,7 +60,7 @@ def main() -> None:
         else:
             screen_app()
     except SpecstepError as error:
-        complain(str(error))
+        complain_of(error)
         sys.exit(exit_of(error))
 
 

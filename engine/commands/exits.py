@@ -40,6 +40,13 @@ def complain(message: str) -> None:
     typer.echo(f"specstep: {message}", err=True)
 
 
+def complain_of(error: SpecstepError) -> None:
+    """An error on stderr; under it the place that it is about, if it shows one."""
+    complain(str(error))
+    for line in error.pointer.splitlines():
+        typer.echo(f"  {line}", err=True)
+
+
 class Commands(TyperGroup):
     """Commands whose errors of ours become a line and a status instead of a traceback."""
 
@@ -47,7 +54,7 @@ class Commands(TyperGroup):
         try:
             return super().invoke(ctx)
         except SpecstepError as error:
-            complain(str(error))
+            complain_of(error)
             raise typer.Exit(exit_of(error)) from error
         except KeyboardInterrupt as interrupt:
             complain("interrupted")

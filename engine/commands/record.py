@@ -15,8 +15,9 @@ from engine.commands.requests import takes_request
 from engine.errors import Refused
 
 if TYPE_CHECKING:
+    from engine.conditions import Lookout
     from engine.recorder import Recorder
-    from engine.records import End
+    from engine.records import End, Round
     from engine.request import LiveRequest
 
 TEXTS = ("full", "ids", "none")
@@ -28,38 +29,62 @@ Output = Annotated[
 Text = Annotated[
     str, typer.Option("--text", help="full; ids leaves out the tokens' text; none leaves out the prompt too.")
 ]
+Until = Annotated[
+    str | None,
+    typer.Option(
+        "--until",
+        metavar="CONDITION",
+        help="Stop after the first round that meets it, as in 'take == 0 and pos > 200'; see specstep conditions.",
+        show_default=False,
+    ),
+]
 
 
 @takes_request
-def record(request: "Callable[[], LiveRequest]", output: Output = None, text: Text = "full") -> None:
-    """Run a model to the end and record every round.
+def record(
+    request: "Callable[[], LiveRequest]", output: Output = None, text: Text = "full", until: Until = None
+) -> None:
+    """Run a model to the end, or until a condition is met, and record every round.
 
-    Prints a summary to stdout (to stderr with -o -). Exit 1 if the run or the recording broke.
+    Prints a summary to stdout (to stderr with -o -). Exit 1 if the run or the recording broke, or the condition was
+    never met.
     """
+    from engine.conditions import About, Lookout, Stop  # noqa: PLC0415
     from engine.faults.files import damaged  # noqa: PLC0415
     from engine.faults.running import opened  # noqa: PLC0415 (numpy: only for a run)
     from engine.recorder import Recorder  # noqa: PLC0415
 
     if text not in TEXTS:
         raise Refused(f"--text is {text!r}: use one of {', '.join(TEXTS)}")
+    stop = None if until is None else Stop(until)
     wanted = request()
     live = opened(wanted)
     with damaged(wanted.fault, _target(output)) as target:
         recorder = Recorder(live, target, text=cast(Literal["full", "ids", "none"], text), on_failure=complain)
-        interrupted = _run(recorder)
+        about = About(recorder.header, recorder.prefill, recorder.piece, audited=stop is not None and stop.audited)
+        lookout = None if stop is None else Lookout(stop, about)
+        interrupted, stopped_at = _run(recorder, lookout)
         end = recorder.end()
-    typer.echo(_summary(end, recorder), err=output == "-")
+    met = "" if stop is None or stopped_at is None else f", stopped at round {stopped_at.index}: {stop.text}"
+    typer.echo(_summary(end, recorder) + met, err=output == "-")
     for event in recorder.events:
         if event.level != "info" and event.code != "recording-failed":
             complain(event.message)
     if interrupted:
         raise typer.Exit(Exit.INTERRUPTED)
+    if stop is not None and stopped_at is None:
+        complain(f"no round was stopped at, of {end.rounds}: {stop.text}")
+        raise typer.Exit(Exit.NO)
     if end.reason == "fault" or recorder.failure is not None:
         raise typer.Exit(Exit.NO)
 
 
-def _run(recorder: "Recorder") -> bool:
-    """Step to the end; whether it was interrupted, which it can be between two rounds (at once when asked twice)."""
+def _run(recorder: "Recorder", lookout: "Lookout | None") -> "tuple[bool, Round | None]":
+    """Step to the end, or to where the lookout stops.
+
+    Whether it was interrupted, which it can be between two rounds (at once when asked twice), and the round that it
+    was stopped at.
+    """
     asked = threading.Event()
 
     def ask(*_: object) -> None:
@@ -68,11 +93,12 @@ def _run(recorder: "Recorder") -> bool:
 
     before = signal.signal(signal.SIGINT, ask)
     try:
-        while not asked.is_set() and recorder.step() is not None:
-            pass
+        while not asked.is_set() and (round_ := recorder.step()) is not None:
+            if lookout is not None and lookout.stops_at(round_, recorder.events):
+                return False, round_
     finally:
         signal.signal(signal.SIGINT, before)
-    return asked.is_set()
+    return asked.is_set(), None
 
 
 def _target(output: str | None) -> Path | BinaryIO:

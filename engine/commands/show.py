@@ -1,31 +1,83 @@
-"""``specstep show``: one round of a trace."""
+"""``specstep show``: one round of a trace, or those that meet a condition."""
 
-from collections.abc import Callable
-from typing import Annotated
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from engine.commands import run_options as flag
-from engine.commands.json_text import as_lines
+from engine.commands.exits import Exit, complain
+from engine.commands.json_text import as_line, as_lines
 from engine.commands.reading import TracePath, finish, open_trace
 from engine.errors import Refused
 from engine.records import Round, Verdict
 
+if TYPE_CHECKING:
+    from engine.trace.reader import Trace
+
 MARKS = {Verdict.ACCEPTED: "✓", Verdict.REJECTED: "✗", Verdict.UNJUDGED: "·", Verdict.UNVERIFIED: "◦"}
 TEXT_WIDTH = 20
+_AT_ONCE = 1024
+"""Rounds that are looked at before the first hit is printed."""
 
-Index = Annotated[int, typer.Option("--round", "-r", min=0, help="Which round, from 0.")]
+Index = Annotated[int | None, typer.Option("--round", "-r", min=0, help="Which round, from 0.", show_default=False)]
+Where = Annotated[
+    str | None,
+    typer.Option(
+        "--where",
+        metavar="CONDITION",
+        help="The rounds that meet it, a line each, as in 'take == 0 and gap < 0.1'; see specstep conditions.",
+        show_default=False,
+    ),
+]
+First = Annotated[bool, typer.Option("--first", help="Of these only the first, in full.")]
 
 
-def show(trace: TracePath, index: Index, as_json: flag.Json = False) -> None:
-    """One round as it was recorded: drafts beside the base's choices, positions and times."""
+def show(
+    trace: TracePath, index: Index = None, where: Where = None, first: First = False, as_json: flag.Json = False
+) -> None:
+    """One round as it was recorded: drafts beside the base's choices, positions and times.
+
+    With --where the rounds that meet a condition, with --json as an object a line; exit 1 if there is none.
+    """
+    if (index is None) == (where is None):
+        raise Refused("give --round with a number, or --where with a condition")
     with open_trace(trace) as source:
-        if index >= len(source):
-            held = f"rounds 0 to {len(source) - 1}" if len(source) else "no rounds"
-            raise Refused(f"{trace}: there is no round {index}, it has {held}")
-        round_ = source.round(index)
-        typer.echo(as_lines(round_) if as_json else described(round_, source.piece))
+        if index is not None:
+            if index >= len(source):
+                held = f"rounds 0 to {len(source) - 1}" if len(source) else "no rounds"
+                raise Refused(f"{trace}: there is no round {index}, it has {held}")
+            round_ = source.round(index)
+            typer.echo(as_lines(round_) if as_json else described(round_, source.piece))
+        elif not _find(source, str(where), first=first, as_json=as_json):
+            complain(f"no round of {len(source)} meets {where}")
+            raise typer.Exit(Exit.NO)
         finish(source)
+
+
+def _find(source: "Trace", where: str, *, first: bool, as_json: bool) -> bool:
+    """Print the rounds that meet a condition; whether there is one."""
+    found = False
+    for index in _hits(source, where):
+        found, round_ = True, source.round(index)
+        if first:
+            typer.echo(as_lines(round_) if as_json else described(round_, source.piece))
+            break
+        typer.echo(as_line(round_) if as_json else headline(round_))
+    return found
+
+
+def _hits(source: "Trace", where: str) -> Iterator[int]:
+    from engine.conditions import Stop  # noqa: PLC0415
+    from engine.conditions.scan import Scan  # noqa: PLC0415 (numpy: only to read a trace)
+
+    stop = Stop(where)
+    scan, given = Scan(source, stop.condition), 0
+    while scan.advance(_AT_ONCE):
+        for place in range(given, len(scan.hits)):
+            if stop.stops(place + 1):
+                yield scan.hits[place]
+        given = len(scan.hits)
 
 
 def described(round_: Round, piece: Callable[[int], bytes | None]) -> str:

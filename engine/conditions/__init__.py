@@ -3,5 +3,6 @@
 from engine.conditions.about import About
 from engine.conditions.condition import Condition
 from engine.conditions.kinds import BadCondition
+from engine.conditions.stop import Lookout, Stop
 
-__all__ = ["About", "BadCondition", "Condition"]
+__all__ = ["About", "BadCondition", "Condition", "Lookout", "Stop"]

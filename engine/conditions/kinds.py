@@ -22,9 +22,5 @@ class BadCondition(Refused):
     def __init__(self, reason: str, column: int, expression: str) -> None:
         super().__init__(f"{reason} (column {column})")
         self.reason, self.column, self.expression = reason, column, expression
-
-    @property
-    def pointer(self) -> str:
-        """Two lines: the condition, and a caret under the place."""
-        shown = "".join(c if c.isprintable() else "?" for c in self.expression)
-        return f"{shown}\n{' ' * (self.column - 1)}^"
+        shown = "".join(c if c.isprintable() else "?" for c in expression)
+        self.pointer = f"{shown}\n{' ' * (column - 1)}^"

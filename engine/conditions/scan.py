@@ -14,14 +14,15 @@ from engine.trace.reader import Trace
 class Scan:
     """The rounds of ``source`` that meet ``condition``, as far as they were looked at: ``hits``, in order.
 
-    ``seen`` rounds were looked at; of a trace only the keys that are needed are read. ``advance`` looks at more, and
-    raises ``TraceError`` at one that cannot be read.
+    The first ``seen`` rounds were looked at; of a trace only the keys that are needed are read. ``advance`` looks at
+    more, and raises ``TraceError`` at one that cannot be read. Rounds before ``start`` are left out, which a condition
+    that asks for the past does not allow.
     """
 
-    def __init__(self, source: RoundSource, condition: Condition) -> None:
+    def __init__(self, source: RoundSource, condition: Condition, start: int = 0) -> None:
         self.condition = condition
         self.hits = array("Q")
-        self.seen = 0
+        self.seen = start
         self._source = source
         self._said = 0
         self._about = About(source.header, source.prefill, source.piece, audited=condition.audited)

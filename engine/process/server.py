@@ -27,7 +27,7 @@ from engine.process.protocol import (
     Step,
     encoded,
 )
-from engine.process.until import CONDITIONS, Condition, condition
+from engine.process.until import CONDITIONS, END, Until
 from engine.records import End, Event, Round
 from engine.request import LiveRequest
 from engine.trace.sink import Sink
@@ -63,7 +63,7 @@ class Server:
             EngineFault: the base broke while a fork was fed the rounds before it.
         """
         try:
-            hello = Hello(conditions=tuple(CONDITIONS), options=tuple(Options.__struct_fields__), waiting=self._wait)
+            hello = Hello(conditions=CONDITIONS, options=tuple(Options.__struct_fields__), waiting=self._wait)
             self._sink.write(encoded(hello))
             run = self._opened()
             if run is None:
@@ -140,9 +140,9 @@ class Session:
         why = "paused"
         match command:
             case Step():
-                why = self._rounds(command.rounds, CONDITIONS["end"])
+                why = self._rounds(command.rounds, END)
             case RunUntil():
-                why = self._rounds(command.rounds, condition(command.until))
+                why = self._rounds(command.rounds, command.until)
             case Rewind():
                 why = self._fork(Fork(round=command.round))
             case Fork():
@@ -158,8 +158,8 @@ class Session:
                 pass
         return why
 
-    def _rounds(self, count: int | None, met: Condition) -> str:
-        made = 0
+    def _rounds(self, count: int | None, until: str) -> str:
+        made, stop = 0, Until(until, self._branch)
         while count is None or made < count:
             if self._branch.end is not None:
                 return "ended"
@@ -172,7 +172,7 @@ class Session:
             if self._run.done:
                 self._end()
             made += 1
-            if round_ is not None and met(round_):
+            if round_ is not None and stop.met():
                 return "condition"
         return "stepped"
 

@@ -1,39 +1,35 @@
-"""What a run of rounds can stop at, by name."""
+"""What a run of rounds can stop at: a condition, or its end."""
 
-from collections.abc import Callable
+from engine.branch import Branch
+from engine.conditions import Condition
+from engine.conditions.fields import FIELDS
+from engine.conditions.scan import Scan
 
-from engine.errors import Refused
-from engine.records import Round
-
-Condition = Callable[[Round], bool]
-
-
-def flip(round_: Round) -> bool:
-    """The round with which the fallback rule switched drafting off."""
-    off = round_.fallback is not None and round_.fallback.off
-    return off and (round_.form != "plain" or round_.reason == "zero-draft")
+END = "end"
+"""Stop at no round: the run goes on until it is over."""
+CONDITIONS = (END, *(field.name for field in FIELDS))
+"""What an engine says it can stop at: the names of the language, as conditions are made of them."""
 
 
-def zero(round_: Round) -> bool:
-    """The base confirmed none of the drafts."""
-    return round_.drafted > 0 and round_.take == 0
-
-
-def end(round_: Round) -> bool:  # noqa: ARG001
-    """No round: the run goes on until it is over."""
-    return False
-
-
-CONDITIONS: dict[str, Condition] = {"end": end, "flip": flip, "zero": zero}
-
-
-def condition(name: str) -> Condition:
-    """The condition of that name.
+class Until:
+    """Looks at the rounds that a branch gets from here on.
 
     Raises:
-        Refused: there is none.
+        BadCondition: ``text`` is neither a condition nor ``END``.
     """
-    try:
-        return CONDITIONS[name]
-    except KeyError:
-        raise Refused(f"until {name!r}: use one of {', '.join(CONDITIONS)}") from None
+
+    def __init__(self, text: str, branch: Branch) -> None:
+        self._scan: Scan | None = None
+        self._start = len(branch)
+        if text != END:
+            condition = Condition(text)
+            self._scan = Scan(branch, condition, 0 if condition.past else self._start)
+
+    def met(self) -> bool:
+        """Whether one of the rounds that came meets the condition."""
+        scan = self._scan
+        if scan is None:
+            return False
+        while not scan.complete:
+            scan.advance(1024)
+        return scan.after(self._start - 1) is not None

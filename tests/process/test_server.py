@@ -77,6 +77,8 @@ def test_what_a_token_stands_for_comes_before_the_first_record_that_has_it() -> 
     [
         ("zero", lambda round_: round_.drafted and not round_.take),
         ("flip", lambda round_: round_.fallback.off),
+        ("take == 1 and pos > 7", lambda round_: round_.take == 1 and round_.pos > 7),
+        ("tokens > 20", lambda round_: round_.consumed - len("hello") > 20),
     ],
 )
 def test_it_runs_until_the_first_round_that_meets_a_condition(until: str, met: Callable[[Round], bool]) -> None:
@@ -140,7 +142,10 @@ BAD = [
     ({"id": 7}, "a map without a command"),
     ({"command": "step", "rounds": "many", "id": 7}, "command step: Expected `int`"),
     ({"command": "rewind", "id": 7}, "missing required field `round`"),
-    ({"command": "run", "until": "payday", "id": 7}, "until 'payday': use one of end, flip, zero"),
+    (
+        {"command": "run", "until": "payday", "id": 7},
+        "unknown name payday: `specstep conditions` lists the names (column 1)",
+    ),
     ({"command": "rewind", "round": 99, "id": 7}, "cannot go back to round 99: there are 2 rounds"),
     ({"command": "rewind", "round": -1, "id": 7}, "cannot go back to round -1"),
     ({"command": "fork", "round": 1, "options": {"k": 0}, "id": 7}, "k is 0"),
