@@ -24,6 +24,8 @@ class Beside(StrEnum):
     PLAIN = "the text parts from plain decode"
     TIE = "the text parts from plain decode at a top-1/top-2 gap near zero: a tie, not a defect"
     ACCEPTANCE = "fewer drafts are accepted than in a right run"
+    DRAFTS = "the drafts part from those of a right run behind the same text"
+    CHOICES = "a choice parts from that of a right run with the same drafts, probabilities and seed"
     DISTRIBUTION = "the distribution over many runs"
     READER = "the reader says at which byte and record"
     SCREEN = "the display of the tokens"

@@ -1,6 +1,5 @@
 """The list of all faults, for the terminal and as the page beside their recordings."""
 
-import re
 from pathlib import Path
 
 from engine.faults.evidence import Evidence, evidence, twin_path
@@ -11,10 +10,11 @@ HEAD = """# Faults, recorded
 
 Each of these faults has been reported of some engine. `specstep record --fault NAME` injects one into a live run, and
 these are recordings of each: open them with `specstep FILE`, or let `specstep audit FILE` find the fault. The header
-of each trace says what was injected. Made by `specstep faults --record DIRECTORY`, this page too.
+of each trace says what was injected. Where no rule can know, a right run or plain decode is recorded beside it:
+`specstep diff` shows where the two part. Made by `specstep faults --record DIRECTORY`, this page too.
 
-| fault | what goes wrong | what finds it | in the recording |
-|---|---|---|---|
+| fault | what goes wrong | what finds it | round | in the recording |
+|---|---|---|---|---|
 """
 
 
@@ -41,12 +41,10 @@ def table() -> str:
     )
 
 
-def _row(fault: Fault, shown: Evidence | None, twin: Path | None) -> str:
-    where = "no single run shows it" if shown is None else shown.text
-    if shown is not None and shown.round is not None and not re.search(rf"\bround {shown.round}\b", where):
-        where = f"round {shown.round}: {where}"
+def _row(fault: Fault, shown: Evidence, twin: Path | None) -> str:
     beside = f" (beside [{twin.name}]({twin.name}))" if twin else ""
-    cells = (f"[{fault.name}]({fault.name}.msgpack)", fault.sentence, found_by(fault), _plain(where) + beside)
+    name = f"[{fault.name}]({fault.name}.msgpack)"
+    cells = (name, fault.sentence, found_by(fault), str(shown.round), _plain(shown.text) + beside)
     return f"| {' | '.join(cells)} |\n"
 
 

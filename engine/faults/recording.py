@@ -1,4 +1,4 @@
-"""Records every fault: a short trace of each, the run to compare it with where no rule finds it, and a page of them."""
+"""Records every fault: a short trace of each, the run to compare it with where that shows it, and a page of them."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,8 +6,8 @@ from pathlib import Path
 import msgspec
 
 from engine.errors import Refused
-from engine.faults.evidence import twin_path
-from engine.faults.fault import Beside, Fault
+from engine.faults.evidence import RIGHT_BESIDE, twin_path
+from engine.faults.fault import Fault
 from engine.faults.files import damaged
 from engine.faults.gallery import FAULTS
 from engine.faults.page import page
@@ -58,7 +58,7 @@ def record_all(folder: Path, model: str = BUNDLED) -> Iterator[Path]:
 
 def begin_twin(fault: Fault, models: Models, request: LiveRequest) -> Stepper:
     """The run that a faulty one is held against: plain decode by the same base, or the right run."""
-    if fault.beside is Beside.ACCEPTANCE:
+    if fault.beside in RIGHT_BESIDE:
         return begin(models, request)
     return begin_faulty(fault, models, msgspec.structs.replace(request, drafter="none"))
 

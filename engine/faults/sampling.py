@@ -88,7 +88,7 @@ FAULTS = (
     Fault(
         name="reused-u",
         sentence="The number that rejected a draft also draws the token that takes its place.",
-        beside=Beside.DISTRIBUTION,
+        beside=Beside.CHOICES,
         shown=DRAWN,
         samplers=REJECTION,
         decides=Rules(sampler=ReusedU),
@@ -97,7 +97,7 @@ FAULTS = (
         name="argmax-with-soft-q",
         sentence="The drafter picks its most likely token and is judged as if it had drawn it.",
         rules=("A15",),
-        beside=Beside.DISTRIBUTION,
+        beside=Beside.DRAFTS,
         shown=msgspec.structs.replace(DRAWN, candidates=1),
         samplers=REJECTION,
         decides=Rules(sampler=ArgmaxWithSoftQ),

@@ -3,7 +3,15 @@
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
-from engine.records import Round
+from engine.faults.features import REACH, WINDOW
+from engine.faults.numerics import WHERE as BROKEN_ROW
+from engine.faults.texts import WHERE as MADE_FROM
+from engine.faults.texts import is_text
+from engine.faults.unnoticed import ROUNDS
+from engine.records import Header, Round
+
+SEEN_AS_INJECTED = {"hidden-stale", "tap-off-by-one", "reused-u", "argmax-with-soft-q"}
+"""Those whose records do not tell where they begin: ``tests.faults.spies`` watch them while they run."""
 
 Holds = Callable[[Round], bool]
 Follows = Callable[[Round, Round], bool]
@@ -47,6 +55,8 @@ FIRST: dict[str, Holds] = {
     "recurrent-not-restored": _rejects,
     "duplicate-at-boundary": lambda r: r.take > 0,
     "nan-row": lambda r: bool(r.nonfinite) and r.emitted is not None and (r.gap or ())[r.take] != (r.gap or ())[r.take],
+    "basis-mismatch": breaks_a_coin,
+    "sliding-window": lambda r: (r.pos or 0) > WINDOW and r.drafted > REACH,
     "residual-as-p": _same_again,
     "residual-softmax": _impossible,
     "silently-plain": lambda r: r.reason == "no-drafter",
@@ -67,19 +77,35 @@ SECOND: dict[str, Follows] = {
 }
 
 
-def first_round(name: str, rounds: Sequence[Round], max_tokens: int) -> int | None:
-    """The round that a fault must be found at; ``None`` where only the whole run shows it."""
-    emitted = 0
+def first_round(name: str, header: Header, rounds: Sequence[Round], piece: Callable[[int], bytes | None]) -> int:  # noqa: PLR0911
+    """The round that a fault must be found at."""
+    emitted, behind = 0, len(header.prompt or ())
     match name:
         case "stop-inside" | "cap-before-stop":
             return rounds[-1].index
         case "overshoot":
-            return next(r.index for r in rounds if (emitted := emitted + r.count) > max_tokens)
+            limit = header.options["max_tokens"]
+            return next(r.index for r in rounds if (emitted := emitted + r.count) > limit)
+        case "near-tie":
+            # The row that is made a tie decides the token behind it.
+            return next(r.index for r in rounds if _ends(r) > behind + BROKEN_ROW + 1)
+        case "degenerate":
+            return next(r.index for r in rounds if _ends(r) > behind + MADE_FROM)
+        case "split-character":
+            tokens = [token for r in rounds for token in r.emitted or ()]
+            halves = {behind + i for i, t in enumerate(tokens) if i > MADE_FROM and not is_text(piece(t) or b"")}
+            return next(r.index for r in rounds if _rejects(r) and _ends(r) - 1 in halves)
+        case "torn-trace":
+            return ROUNDS
         case _ if name in FIRST:
             return next(r.index for r in rounds if FIRST[name](r))
-        case _ if name in SECOND:
+        case _:
             return next(after.index for before, after in pairwise(rounds) if SECOND[name](before, after))
-    return None
+
+
+def _ends(round_: Round) -> int:
+    """The position behind the last token that a round emits."""
+    return (round_.pos or 0) + round_.count
 
 
 def _window(round_: Round) -> int:

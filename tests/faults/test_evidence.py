@@ -2,10 +2,12 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from engine.errors import TraceError
-from engine.faults.evidence import by_acceptance, evidence, twin_path
+from engine.faults.counting import PADDED_FROM
+from engine.faults.evidence import by_choices, by_drafts, evidence, twin_path
 from engine.faults.gallery import named
 from engine.faults.recording import begin_twin, record
 from engine.trace.reader import Trace
@@ -55,24 +57,31 @@ def test_a_torn_file_holds_the_rounds_before_the_tear(tmp_path: Path) -> None:
     assert shown.text.startswith(f"the trace is torn at byte {trace.torn.byte}, in record {trace.torn.record}")
 
 
-def test_fewer_accepted_drafts_are_told_beside_those_of_the_right_run(tmp_path: Path) -> None:
+def test_the_first_draft_that_a_right_run_does_not_make_is_told_with_what_it_costs(tmp_path: Path) -> None:
     fault = named("padded-drafts")
     request = on_toy(fault.shown)
     record(faulty(fault, request), tmp_path / "worse.msgpack")
     record(right(request), tmp_path / "right.msgpack")
     with Trace(tmp_path / "worse.msgpack") as worse, Trace(tmp_path / "right.msgpack") as good:
-        shown = by_acceptance(worse, good)
-        assert by_acceptance(good, good) is None
+        shown = by_drafts(worse, good)
+        assert by_drafts(good, good) is None
     assert shown is not None
-    assert shown.round is None
-    assert "of the drafts are accepted" in shown.text
+    assert shown.round == PADDED_FROM
+    assert f"round {PADDED_FROM} drafts [0, 0, 0, 0] where a right run drafts [" in shown.text
+    assert "of the drafts are accepted in all" in shown.text
+
+
+def test_what_was_chosen_otherwise_from_other_drafts_is_not_told(tmp_path: Path) -> None:
+    request = on_toy(named("reused-u").shown)
+    other = msgspec.structs.replace(request, drafter="scripted:takes=2")
+    record(right(request), tmp_path / "one.msgpack")
+    record(right(other), tmp_path / "other.msgpack")
+    with Trace(tmp_path / "one.msgpack") as one, Trace(tmp_path / "other.msgpack") as another:
+        assert by_choices(one, one) is None
+        assert by_choices(one, another) is None
 
 
 def test_a_recording_that_does_not_show_its_fault_is_an_error(tmp_path: Path) -> None:
     record(right(on_toy(named("near-tie").shown)), tmp_path / "counts-everything.msgpack")
     with pytest.raises(TraceError, match="nothing in this recording shows the fault"):
         evidence(named("counts-everything"), tmp_path)
-
-
-def test_what_only_a_distribution_shows_has_no_evidence_in_a_run(tmp_path: Path) -> None:
-    assert evidence(named("reused-u"), tmp_path) is None
