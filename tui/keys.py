@@ -51,6 +51,11 @@ KEYS: tuple[Key, ...] = (
         MOVE,
         6,
     ),
+    Key("search", ("slash",), "/", "do('search.ask')", "search", "Look for a text in what the run emitted.", MOVE),
+    Key(
+        "search.next", ("full_stop",), ".", "do('search.step', 1)", "match", "Next match; esc clears the search.", MOVE
+    ),
+    Key("search.previous", ("comma",), ",", "do('search.step', -1)", "match back", "Previous match.", MOVE),
     Key(
         "count",
         (),
@@ -64,6 +69,12 @@ KEYS: tuple[Key, ...] = (
     Key("run.faster", ("plus",), "+", "faster(1)", "faster", "More rounds a second.", RUN, 0, 2),
     Key("run.slower", ("minus",), "-", "faster(-1)", "slower", "Fewer rounds a second.", RUN, 0, 3),
     Key("run.interrupt", ("escape",), "esc", "interrupt", "stop", "Stop running; drop a count.", RUN, 0, 4),
+    Key("run.on", ("c",), "c", "do('breaks.run', 1)", "run on", "Run on to the next breakpoint, or the end.", RUN),
+    Key("run.back", ("C",), "C", "do('breaks.run', -1)", "run back", "Run back to the breakpoint before.", RUN),
+    Key("break.set", ("b",), "b", "do('breaks.set')", "break", "Break here or at a condition; 812b at round 812.", RUN),
+    Key("break.list", ("B",), "B", "do('breaks.list')", "breaks", "The breakpoints: hits, on and off, edit, go.", RUN),
+    Key("break.previous", ("f7",), "F7", "do('breaks.walk', -1)", "hit back", "Previous hit of a breakpoint.", RUN),
+    Key("break.next", ("f8",), "F8", "do('breaks.walk', 1)", "hit", "Next hit of a breakpoint.", RUN),
     Key("run.options", ("o",), "o", "options", "options", "Other options or drafter from here on: a fork.", RUN),
     Key("whatif", ("w",), "w", "do('whatif.open')", "what if", "What if: another bar and window, typed if again.", RUN),
     Key("whatif.auto", ("a",), "a", "do('whatif.auto')", "break-even", "What if: the bar at the break-even.", RUN),
@@ -87,6 +98,7 @@ KEYS: tuple[Key, ...] = (
     ),
     Key("whatif.widen", ("greater_than_sign",), ">", "do('whatif.widen', 1)", "wider", "What if: a wider window.", RUN),
     Key("run.restart", ("R",), "R", "restart", "restart", "Start a lost engine again; end one that hangs.", RUN),
+    Key("run.follow", ("f",), "f", "do('following.toggle')", "follow", "Follow a growing trace, or pause.", RUN),
     Key("run.save", ("W",), "W", "do('saving.save')", "save", "Save the rounds of a live run as a trace.", RUN),
     Key("pane.number", (), "1-6", "", "pane", "Show or focus Text, Round, Fallback, Cost, Rounds, Findings.", LOOK),
     Key("pane.next", ("tab",), "tab", "cycle(1)", "pane", "Next pane.", LOOK),

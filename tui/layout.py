@@ -35,7 +35,7 @@ def note(number: int, session: Session, marks: Marks) -> str:
     """What stands at the right of a pane's title."""
     match number:
         case 1:
-            return text.legend(marks)
+            return text.note(session, marks)
         case 5:
             return rounds.legend(marks)
         case 6:

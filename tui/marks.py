@@ -22,6 +22,7 @@ class Role(StrEnum):
     UNJUDGED = "unjudged"
     PLAIN = "plain"
     ESCAPE = "escape"
+    MATCH = "match"
     TIE = "tie"
     DATA = "data"
     BELOW = "below"
@@ -46,6 +47,7 @@ class Marks:
     carried: str
     plain: str
     finding: str
+    stop: str
     tie: str
     flip: str
     asked: str
@@ -90,6 +92,7 @@ UNICODE = Marks(
     carried="→",
     plain="▸",
     finding="!",
+    stop="●",
     tie="≈",
     flip="▲",
     asked="△",
@@ -122,6 +125,7 @@ ASCII = Marks(
     carried=">",
     plain="}",
     finding="!",
+    stop="@",
     tie="~",
     flip="F",
     asked="f",

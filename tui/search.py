@@ -5,6 +5,7 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate, chain
+from pathlib import Path
 from typing import NamedTuple
 
 from engine.errors import SpecstepError
@@ -14,8 +15,8 @@ HINT = (
     "What the run emitted is searched: small letters find capitals too, \\n and \\t are a line end and a tab. "
     "Rejected drafts are left out; ~text looks among them instead."
 )
-KEYS = ("t1", "drafts", "take", "emitted")
-"""What of a round is read for it."""
+AT_ONCE = 512
+"""Rounds that are searched at a time."""
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 _NOTHING = b"\xff"
 """Stands for a token of unknown bytes: no text holds it."""
@@ -41,6 +42,11 @@ class Query(NamedTuple):
     lowers: bool
     drafts: bool
 
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """What is needed of a round."""
+        return ("t1", "drafts", "take", "emitted") if self.drafts else ("emitted",)
+
 
 def query(typed: str) -> Query:
     """A query as it is typed: a capital in it makes capitals count.
@@ -61,16 +67,27 @@ def query(typed: str) -> Query:
 
 
 class Search:
-    """The matches of a query in the rounds that were fed to it, in order. ``piece`` gives a token's bytes."""
+    """The matches of a query in the rounds that were fed to it, in order. ``piece`` gives a token's bytes.
+
+    ``chosen`` is the number of the match that was gone to last, ``broken`` why no more rounds can be searched.
+    """
 
     def __init__(self, wanted: Query, piece: Callable[[int], bytes | None]) -> None:
         self.query = wanted
         self.matches: list[Match] = []
         self.rounds = 0
+        self.chosen: int | None = None
+        self.broken = ""
         self._piece = piece
         self._tokens = 0
         self._held: list[bytes] = []
         self._where = array("q")
+
+    @property
+    def told(self) -> str:
+        """What came of it: ``3 matches of 'def'``."""
+        count = len(self.matches)
+        return f"{count or 'no'} match{'' if count == 1 else 'es'} of {self.query.text!r}"
 
     def feed(self, rounds: Sequence[Round]) -> None:
         """Search the next rounds."""
@@ -80,6 +97,10 @@ class Search:
         else:
             self._emitted([round_.emitted or () for round_ in rounds])
         self.rounds += len(rounds)
+
+    def read_by(self, piece: Callable[[int], bytes | None]) -> None:
+        """From here on ask for bytes elsewhere: a file must not be read from two threads."""
+        self._piece = piece
 
     def next(self, index: int) -> int | None:
         """The number of the first match that a round behind ``index`` completes."""
@@ -147,3 +168,17 @@ class _Found(NamedTuple):
     first: int
     last: int
     stop: int
+
+
+def searched(path: Path, search: Search, stopped: Callable[[], bool]) -> None:
+    """Feed the rounds of the trace at ``path`` to ``search`` until ``stopped``; only what is needed of them is read.
+
+    Raises:
+        TraceError: the trace cannot be read.
+    """
+    from engine.trace.reader import open_trace  # noqa: PLC0415 (numpy: only for this)
+
+    with open_trace(path) as trace:
+        search.read_by(trace.piece)
+        while search.rounds < len(trace) and not stopped():
+            search.feed(trace.rounds(search.query.keys, search.rounds, min(search.rounds + AT_ONCE, len(trace))))

@@ -4,14 +4,18 @@ from functools import lru_cache
 
 from engine.records import Event, Round, RoundSource
 from tui import goto
+from tui.breakpoints import Breakpoints
 from tui.findings import Found
 from tui.moment import START, Moment, Phase, phases_of
+from tui.search import Search
 from tui.series import Fact, Series
 from tui.whatif import WhatIf
 
 SPEEDS = (1, 2, 4, 8, 16, 32, 64)
 """Rounds a second when playing."""
 
+ENDLESS = 10**9
+"""Rounds owed by a run without an end of its own."""
 _MANY = 6
 """Digits of a pending count: nobody means more."""
 
@@ -20,19 +24,26 @@ class Session:
     """A walk over the rounds of a source.
 
     Steps beyond the last round of a live source are owed: ``owed`` rounds are to be made, and each that arrives moves
-    the cursor on. ``note`` says what the last move met.
+    the cursor on. ``note`` says what the last move met. Where somebody else makes the rounds, ``following`` says that
+    the cursor stays at the newest, and ``quiet`` for how many seconds none has come.
     """
 
     def __init__(self, source: RoundSource) -> None:
         self.source = source
         self.series = Series(source)
         self.found = Found()
+        self.search: Search | None = None
         self.whatif: WhatIf | None = None
+        self.breakpoints = Breakpoints()
+        self.running = ""
+        self.until: str | None = "end"
         self.moment = START
         self.count = ""
         self.playing = False
         self.owed = 0
         self.note = ""
+        self.following = False
+        self.quiet = 0
         self._into = False
         self._speed = SPEEDS.index(4)
         self.round = lru_cache(maxsize=2048)(source.round)
@@ -166,6 +177,15 @@ class Session:
         if not self.playing:
             self._drop_debts()
 
+    def run_on(self, words: str, until: str | None) -> None:
+        """Go on, making rounds, until somebody stops it or the run is over; ``words`` say where to.
+
+        Whoever makes the rounds may make them ahead up to one that meets ``until``, but none with ``None``.
+        """
+        self.note = ""
+        self._owe(ENDLESS)
+        self.running, self.until = (words, until) if self.owed else ("", "end")
+
     def pause(self) -> None:
         """Stop playing."""
         self.playing = False
@@ -207,7 +227,8 @@ class Session:
         self.owed = 0 if self.ended else self.owed + max(count, 0)
 
     def _drop_debts(self) -> None:
-        self.note = ""
+        self.note = self.running = ""
+        self.until = "end"
         self.owed = 0
         self._into = False
 

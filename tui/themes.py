@@ -91,6 +91,7 @@ _ROLES: dict[Role, tuple[str, str]] = {
     Role.UNJUDGED: ("quiet", "italic"),
     Role.PLAIN: ("quiet", "bold"),
     Role.ESCAPE: ("quiet", "reverse"),
+    Role.MATCH: ("alarm", "reverse"),
     Role.TIE: ("alarm", "bold"),
     Role.DATA: ("curve", ""),
     Role.BELOW: ("reject", ""),

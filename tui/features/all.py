@@ -1,16 +1,22 @@
 """The features there are; those that come first are asked first."""
 
+from tui.features.breaks import Breaks
 from tui.features.events import Events
 from tui.features.feature import Feature
 from tui.features.findings import Findings
+from tui.features.following import Following
 from tui.features.places import Places
 from tui.features.saving import Saving
+from tui.features.search import Searching
 from tui.features.whatif import Asking
 
 FEATURES: tuple[type[Feature], ...] = (
+    Breaks,
     Asking,
     Events,
     Places,
     Saving,
     Findings,
+    Following,
+    Searching,
 )

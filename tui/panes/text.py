@@ -8,7 +8,7 @@ from tui.lines import Line, Span, merged, wrap
 from tui.marks import Marks, Role
 from tui.moment import Phase
 from tui.session import Session
-from tui.text import Cell, Joiner
+from tui.text import Cell, Joiner, safe
 
 TITLE = "Text"
 _ANCHOR = 64
@@ -35,8 +35,12 @@ def paint(session: Session, marks: Marks, width: int, height: int) -> list[Line]
     return list(_wrapped(pieces, width))
 
 
-def legend(marks: Marks) -> str:
-    """What the styles and signs mean, for the pane's frame."""
+def note(session: Session, marks: Marks) -> str:
+    """What is looked for, or what the styles and signs mean, for the pane's frame."""
+    search = session.search
+    if search is not None:
+        place = "" if search.chosen is None else f", at {search.chosen + 1}"
+        return safe(f"reversed: {search.told}{place}", marks)
     return f"underlined: accepted draft  {marks.carried} carried  {marks.plain} plain"
 
 
@@ -46,6 +50,7 @@ def _pieces(session: Session, marks: Marks, room: int) -> list[Piece]:
     current = session.current
     whole = settled if current is None or session.moment.phase is not Phase.COMMIT else settled - 1
     first = _first_round(session, whole, room)
+    lit = _lit(session, first, settled)
     joiner = Joiner(marks)
     pieces: list[Piece] = []
     if first == 0:
@@ -58,12 +63,12 @@ def _pieces(session: Session, marks: Marks, room: int) -> list[Piece]:
         round_ = session.round(index)
         starts_plain = _is_plain(round_) and not plain
         plain = _is_plain(round_)
-        pieces += _history(session, round_, joiner, marks.plain if starts_plain else "")
+        pieces += _history(session, index, joiner, marks.plain if starts_plain else "", lit)
     if current is None:
         first_token = session.source.prefill.next if session.source.prefill else None
         pieces += [] if first_token is None else _ahead(session, first_token, joiner, marks)
     else:
-        pieces += _at_cursor(session, current, joiner, marks)
+        pieces += _at_cursor(session, current, joiner, marks, lit)
     return pieces
 
 
@@ -85,18 +90,32 @@ def _last_before(session: Session, index: int) -> list[int]:
     return tokens[1 - _LONGEST :]
 
 
+def _lit(session: Session, first: int, last: int) -> set[int]:
+    """The tokens of the matches in rounds ``first`` to ``last``, counted as emitted; those of drafts are negative, from
+    -1 for the ``t1`` of the last round.
+    """
+    search, known = session.search, len(session.series)
+    if search is None or last >= known:
+        return set()
+    drafts = search.query.drafts
+    found = search.within(last if drafts else first, last + 1)
+    return {-1 - token if drafts else token for match in found for token in range(match.first, match.last + 1)}
+
+
 def _prompt(session: Session, joiner: Joiner, room: int) -> Iterator[Piece]:
     for token in (session.source.header.prompt or ())[-room:]:
         yield Piece(_cells(session, token, joiner), Role.PROMPT)
 
 
-def _history(session: Session, round_: Round, joiner: Joiner, sign: str) -> Iterator[Piece]:
-    for i, token in enumerate(round_.emitted or ()):
+def _history(session: Session, index: int, joiner: Joiner, sign: str, lit: set[int]) -> Iterator[Piece]:
+    start = session.series.tokens[index] if lit else 0
+    for i, token in enumerate(session.round(index).emitted or ()):
         cells = _cells(session, token, joiner)
-        yield Piece(cells, Role.HISTORY if i else Role.TEXT, "" if i else sign, Role.PLAIN)
+        role = Role.MATCH if start + i in lit else Role.HISTORY if i else Role.TEXT
+        yield Piece(cells, role, "" if i else sign, Role.PLAIN)
 
 
-def _at_cursor(session: Session, round_: Round, joiner: Joiner, marks: Marks) -> Iterator[Piece]:
+def _at_cursor(session: Session, round_: Round, joiner: Joiner, marks: Marks, lit: set[int]) -> Iterator[Piece]:
     """The round's tokens with a sign each. Bytes that the kept ones leave unfinished are hex; rejected ones that would
     finish them do so in a branch, and ``joiner`` is left as the kept ones leave it.
     """
@@ -115,10 +134,19 @@ def _at_cursor(session: Session, round_: Round, joiner: Joiner, marks: Marks) ->
         pieces.append(Piece(_cells(session, token, branch), _DRAFT[verdict], marks.of(verdict), _SIGN[verdict]))
     if len(pieces) > len(kept) + 1:
         pieces[-1] = pieces[-1]._replace(cells=pieces[-1].cells + branch.rest())
-    yield from pieces
+    yield from _with_matches(session, pieces, lit)
     over = round_.index == session.last and session.ended
     if session.moment.phase is Phase.COMMIT and round_.next is not None and not over:
         yield from _ahead(session, round_.next, joiner, marks)
+
+
+def _with_matches(session: Session, pieces: list[Piece], lit: set[int]) -> Iterator[Piece]:
+    """The pieces of the round at the cursor, those that belong to a match in its role."""
+    start = session.series.tokens[session.moment.index] if lit else 0
+    count = session.round(session.moment.index).count
+    for i, piece in enumerate(pieces):
+        found = -1 - i in lit or (i < count and start + i in lit)
+        yield piece._replace(role=Role.MATCH) if found else piece
 
 
 def _cells(session: Session, token: int, joiner: Joiner) -> tuple[Cell, ...]:
