@@ -55,6 +55,25 @@ class Widths(msgspec.Struct, frozen=True):
             count -= taken
             room -= taken
 
+    def ending_at(self, first: int, last: int) -> list[tuple[int, int]] | None:
+        """The passes over rows ``first`` to ``last`` where none can stand behind the last, as spans of rows.
+
+        What a span is short of is run again from before ``first``. ``None`` where there are too few rows for that.
+        """
+        if not self.sizes:
+            return [(first, last)]
+        spans = []
+        while first < last:
+            missing = last - first
+            width = next((size for size in self.sizes if missing <= size <= last), None)
+            width = width or next((size for size in reversed(self.sizes) if size <= missing), None)
+            if width is None:
+                return None
+            stop = min(last, first + width)
+            spans.append((stop - width, stop))
+            first = stop
+        return spans
+
     def _width(self, count: int, room: int, least: int) -> int:
         if not self.sizes:
             return max(count, least)

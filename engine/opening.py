@@ -117,7 +117,9 @@ def _folder(path: Path, setup: Setup) -> Models:
 
     model = open_folder(path)
     sessions = Sessions(setup.provider)
-    load = partial(model.load, threads=setup.threads, plain_width=setup.plain_width, session=sessions)
+    load = partial(
+        model.load, threads=setup.threads, plain_width=setup.plain_width, widths=setup.widths, session=sessions
+    )
     loaded = load()
     base = loaded.base
 
@@ -163,7 +165,12 @@ def _bundle(folder: Path | None, setup: Setup) -> Models:
     tokenizer = bundle.tokenizer()
     sessions = Sessions(setup.provider)
     load_base = partial(
-        bundled.load_base, bundle, threads=setup.threads, plain_width=setup.plain_width, session=sessions
+        bundled.load_base,
+        bundle,
+        threads=setup.threads,
+        plain_width=setup.plain_width,
+        widths=setup.widths,
+        session=sessions,
     )
     base = load_base()
     start = [] if bundle.manifest.start_token is None else [bundle.manifest.start_token]
@@ -192,7 +199,7 @@ def _bundle(folder: Path | None, setup: Setup) -> Models:
                 return _draft_model(choice, base, tokenizer.piece, setup)
             case kind:
                 choice.only()
-                return bundled.load_drafter(bundle, kind, threads=setup.threads, session=sessions)
+                return bundled.load_drafter(bundle, kind, threads=setup.threads, widths=setup.widths, session=sessions)
 
     return Models(
         base=base,

@@ -90,6 +90,11 @@ class Session:
             raise ModelError(f"{self.name}: {name} has shape {shape}, where dimension {axis} has to be fixed")
         return size
 
+    def fixed(self, name: str, axis: int) -> int | None:
+        """A dimension of an input that the graph fixes; ``None`` for one that it leaves free."""
+        size = self.inputs[name].shape[axis] if name in self.inputs else None
+        return size if isinstance(size, int) else None
+
     def placement(self) -> dict[str, int]:
         """Nodes by the provider that was given them; empty if this onnxruntime does not say."""
         nodes = Counter({name: operators.total() for name, operators in self._operators.items()})

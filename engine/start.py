@@ -36,6 +36,13 @@ def check_pair(base: Base, drafter: Drafter | None, pos: int, options: Options) 
         )
     if drafter is None:
         return
+    batch = options.k + (options.form == "one-pass")
+    if base.widest is not None and batch > base.widest:
+        most = options.k - (batch - base.widest)
+        raise Refused(
+            f"k is {options.k}, so that a round verifies {batch} rows at once, and the widest pass is {base.widest}: "
+            + (f"use k {most} or less, or a wider pass" if most > 0 else "a wider pass is needed")
+        )
     vocab = drafter.vocab_size
     if vocab is not None and vocab != base.vocab_size:
         raise Refused(f"the drafter's vocabulary is {vocab}, the base's {base.vocab_size}: they must be the same")

@@ -67,6 +67,10 @@ class Base(Protocol):
         """The most positions it can hold, ``None`` for no limit."""
 
     @property
+    def widest(self) -> int | None:
+        """The most rows that one pass of it can have, ``None`` for any number."""
+
+    @property
     def consumed(self) -> int:
         """How many positions it holds."""
 

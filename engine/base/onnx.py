@@ -1,5 +1,6 @@
 """A base that is an ONNX graph, run by onnxruntime."""
 
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -8,7 +9,8 @@ import numpy as np
 from engine.base.base import Rows
 from engine.base.history import History
 from engine.base.passes import FEATURES, Passes, SharedPasses
-from engine.errors import EngineFault, ModelError
+from engine.compiled import ANY, Part, Widths
+from engine.errors import EngineFault, ModelError, Refused
 from engine.records import BaseInfo
 from engine.session import Session
 
@@ -20,9 +22,11 @@ class OnnxBase:
     a second row that is thrown away, which makes it the exact twin of a verify row (a pass of width 1 is not). Where
     the state cannot be cut at the place that a rollback asks for, what is missing is run again. ``features`` are the
     widths of the hidden states and taps that ``passes`` give, by default those of the graph's outputs of these names.
+    ``widths`` are the rows that a pass may have: what is shorter is padded, what is longer is run in several.
 
     Raises:
         ModelError: the graph is not of that kind.
+        Refused: the widths are not for it.
     """
 
     def __init__(
@@ -33,17 +37,22 @@ class OnnxBase:
         plain_width: int = 1,
         passes: Passes | None = None,
         features: Mapping[str, int] | None = None,
+        widths: Widths = ANY,
     ) -> None:
         self._session = session
         self._info = info
+        self._positions = context_length
         self._context_length = context_length
         self.plain_width = plain_width
+        self._widths = widths
         self._passes = passes or _shared(session, info, context_length)
         if plain_width > 1 and not self._passes.can_pad:
             raise ModelError(
                 f"{info.name}: a plain step of width {plain_width} runs a padding row, which would stay in this "
                 "model's recurrent state: use width 1"
             )
+        if widths.sizes:
+            self._fit(widths)
         if features is None:
             features = {name: session.size(name) for name in FEATURES if name in session.outputs}
         self._history = History(features)
@@ -62,6 +71,10 @@ class OnnxBase:
         return self._context_length
 
     @property
+    def widest(self) -> int | None:
+        return self._widths.widest
+
+    @property
     def consumed(self) -> int:
         return len(self._tokens)
 
@@ -70,14 +83,15 @@ class OnnxBase:
         return self._tokens
 
     def device(self) -> dict[str, Any]:
-        """For the trace's header: the provider that runs it and its nodes."""
-        return self._session.device()
+        """For the trace's header: the provider that runs it, its nodes, and the widths of its passes if not any."""
+        sizes = list(self._widths.sizes)
+        return self._session.device() | ({"compiled_widths": sizes} if sizes else {})
 
     def prefill(self, tokens: Sequence[int]) -> Rows:
         return self._consume(tokens, logit_rows=1)
 
     def step(self, token: int) -> Rows:
-        return self._consume([token], logit_rows=1, width=self.plain_width)
+        return self._consume([token], logit_rows=1, least=self.plain_width)
 
     def verify(self, tokens: Sequence[int]) -> Rows:
         return self._consume(tokens, logit_rows=len(tokens))
@@ -109,11 +123,37 @@ class OnnxBase:
         """Give the session up; whatever runs it after that is a fault."""
         self._session.close()
 
-    def _consume(self, tokens: Sequence[int], logit_rows: int, width: int = 0) -> Rows:
-        """One pass over ``tokens``, padded to ``width``; the logits of the last ``logit_rows`` of them."""
-        count, start = len(tokens), len(self._tokens)
+    def _fit(self, widths: Widths) -> None:
+        """See to it that a pass of one of the widths fits behind every position that the base may hold."""
+        if not self._passes.can_pad:
+            raise Refused(
+                f"{self._info.name}: passes of fixed widths are padded, which would stay in its recurrent state"
+            )
+        if self.plain_width > widths.sizes[-1]:
+            raise Refused(f"plain_width is {self.plain_width}, and no pass is wider than {widths.widest}")
+        narrowest = next(size for size in widths.sizes if size >= self.plain_width)
+        if self._context_length is not None:
+            self._context_length -= narrowest - 1
+            if self._context_length < 1:
+                raise Refused(f"no pass of {narrowest} rows fits the context of {self._positions} positions")
+
+    def _consume(self, tokens: Sequence[int], logit_rows: int, least: int = 1) -> Rows:
+        """Run ``tokens`` in passes of at least ``least`` rows; the logits of the last ``logit_rows`` of them."""
         self._check(tokens)
-        padding = max(0, width - count)
+        room = sys.maxsize if self._positions is None else self._positions - len(self._tokens)
+        parts = list(self._widths.parts(len(tokens), room, least))
+        rows = self._pass(tokens[: parts[0].count], parts[0], min(logit_rows, parts[0].count))
+        at = parts[0].count
+        for part in parts[1:]:
+            # A pass overwrites the rows of the one before.
+            before, rows = rows.copied(), self._pass(tokens[at : at + part.count], part, min(logit_rows, part.count))
+            rows = before.followed_by(rows)._replace(width=before.width + rows.width)
+            at += part.count
+        return rows if len(parts) == 1 else rows._replace(logits=rows.logits[-logit_rows:])
+
+    def _pass(self, tokens: Sequence[int], part: Part, logit_rows: int) -> Rows:
+        count, start = part.count, len(self._tokens)
+        padding = part.width - count
         rows = self._passes.run(tokens, start, logit_rows, padding)
         self._tokens.extend(tokens)
         self._history.put(start, rows, count)

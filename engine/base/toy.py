@@ -21,6 +21,7 @@ class ToyBase:
         self.info = BaseInfo(name=name, vocab_size=vocab_size, state="attention")
         self.vocab_size = vocab_size
         self.context_length = context_length
+        self.widest: int | None = None
         self._logits_of = logits_of
         self._tokens: list[int] = []
 

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.base.base import Rows
+from engine.compiled import ANY, Widths
 from engine.drafters.drafter import Draft, Pick, PickRow
 from engine.drafters.hooks import NO_HOOKS, Chain, Hooks
 from engine.drafters.store import RowStore
@@ -20,10 +21,18 @@ class DFlashDrafter:
 
     Only the context is cached, one row a committed position and layer; the block's own keys and values are never kept.
     Positions that were committed since the last draft wait as taps and enter the cache in the next pass, so that a
-    rollback is a shorter count in every case.
+    rollback is a shorter count in every case. ``widths`` are how many positions a pass may take in: where fewer are
+    new, those before them are taken in again, and where there are none of those, nothing is drafted.
     """
 
-    def __init__(self, session: Session, info: DrafterInfo, context_length: int, hooks: Hooks = NO_HOOKS) -> None:
+    def __init__(
+        self,
+        session: Session,
+        info: DrafterInfo,
+        context_length: int,
+        hooks: Hooks = NO_HOOKS,
+        widths: Widths = ANY,
+    ) -> None:
         self.info = info
         self._row_outputs = self._rows_from(hooks)
         session.require(hooks.tokens_in, *self._row_outputs)
@@ -32,6 +41,7 @@ class DFlashDrafter:
         self.needs_anchor_row = False
         self._session = session
         self._hooks = hooks
+        self._widths = widths
         self._t1: NDArray[Any] = np.zeros((1, 1), np.int64)
         if hooks.embed is not None:
             self._t1 = np.zeros((1, 1, session.size("inputs_embeds")), np.float32)
@@ -53,14 +63,13 @@ class DFlashDrafter:
 
     def draft(self, t1: int, limit: int, pick: PickRow, tau: float, anchor: Rows | None = None) -> Draft:  # noqa: ARG002
         count = self._consumed
-        feeds = {f"past_key_values.{name}": rows[:, : self._cached] for name, rows in self._context.items()}
-        feeds["taps"] = self._taps.rows[None, self._cached : count]
+        # A pass of a fixed width takes in at least one position, if only again.
+        spans = self._widths.ending_at(min(self._cached, count - 1) if self._widths.sizes else self._cached, count)
+        if not spans:
+            return Draft()
         self._hooks.fill(self._t1, [t1])
-        feeds[self._hooks.tokens_in] = self._t1
-        outputs = self._session.run([*self._row_outputs, *self._present], feeds)
-        own, present = outputs[: len(self._row_outputs)], outputs[len(self._row_outputs) :]
-        for rows, new in zip(self._context.values(), present, strict=True):
-            rows[:, self._cached : count] = new
+        for first, last in spans:
+            own = self._run(first, last)
         self._cached = count
         if self._hooks.choose is None:
             return self._picked(own, limit, pick, count + 1, tau)
@@ -69,6 +78,16 @@ class DFlashDrafter:
             if chain.add(row).under(tau):
                 break
         return chain.draft()
+
+    def _run(self, first: int, last: int) -> list[NDArray[Any]]:
+        """Take in the positions ``first`` to ``last``; the rows of the block behind them."""
+        feeds = {f"past_key_values.{name}": rows[:, :first] for name, rows in self._context.items()}
+        feeds |= {"taps": self._taps.rows[None, first:last], self._hooks.tokens_in: self._t1}
+        outputs = self._session.run([*self._row_outputs, *self._present], feeds)
+        own, present = outputs[: len(self._row_outputs)], outputs[len(self._row_outputs) :]
+        for rows, new in zip(self._context.values(), present, strict=True):
+            rows[:, first:last] = new
+        return own
 
     def _rows_from(self, hooks: Hooks) -> tuple[str, ...]:
         """The outputs that picks are made from."""

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.base.base import Rows
+from engine.compiled import ANY, Widths
 from engine.drafters.drafter import Draft, Pick, PickRow
 from engine.drafters.hooks import NO_HOOKS, Chain, Hooks
 from engine.drafters.store import RowStore
@@ -30,10 +31,18 @@ class MtpDrafter:
     Its input is pairs: pair ``i`` is (token ``i + 1``, the base's hidden state ``i``). Over ``n`` committed positions
     the pairs up to ``n - 2`` are known; pair ``n - 1`` is made with ``t1`` when it drafts, in one pass with those that
     were put off, and the last row of that pass is the first draft. What it feeds itself after that is forgotten: the
-    next draft feeds the same positions again, from the base's own hidden states.
+    next draft feeds the same positions again, from the base's own hidden states. A pass that has to be wider, by
+    ``widths``, runs the pairs before it again; where there are too few of them, nothing is drafted.
     """
 
-    def __init__(self, session: Session, info: DrafterInfo, context_length: int, hooks: Hooks = NO_HOOKS) -> None:
+    def __init__(
+        self,
+        session: Session,
+        info: DrafterInfo,
+        context_length: int,
+        hooks: Hooks = NO_HOOKS,
+        widths: Widths = ANY,
+    ) -> None:
         session.require(hooks.tokens_in, "hidden")
         self.info = info
         self.vocab_size: int | None = None if hooks.choose else session.size("logits")
@@ -41,6 +50,7 @@ class MtpDrafter:
         self.needs_anchor_row = False
         self._session = session
         self._hooks = hooks
+        self._widths = widths
         width = session.size("hidden_out")
         self._cache = SharedBuffer(session, context_length)
         self._hidden = RowStore(context_length, width, "hidden states")
@@ -62,15 +72,18 @@ class MtpDrafter:
         if count == 0:
             return Draft()
         self._make_room(limit)
-        first = min(self._cached, count - 1)
+        spans = self._widths.ending_at(min(self._cached, count - 1), count)
+        if spans is None:
+            return Draft()
         self._fed_t1 = None
-        self._feed([*self._tokens[first + 1 :], t1], first, count)
+        for first, last in spans:
+            self._feed([*self._tokens[first + 1 : last + 1], t1][: last - first], first, last)
         self._cached, self._fed_t1 = count - 1, t1
         chain = None if self._hooks.choose is None else Chain(self._hooks.choose, pick, count + 1, t1)
         picks: list[Pick] = []
         for j, slot in enumerate(self._slots[:limit]):
             if slot.pass_ is not None:
-                self._hooks.fill(self._token, (picks[-1].token,))
+                self._fill(slot.pass_, [t1, *(pick.token for pick in picks)])
                 slot.pass_.run(count + j)
             picks.append(pick(slot.row, count + 1 + j) if chain is None else chain.add(slot.row))
             if picks[-1].under(tau):
@@ -101,10 +114,26 @@ class MtpDrafter:
         pass_.inputs["hidden"][0] = self._hidden.rows[first:last]
         pass_.run(last)
 
+    def _fill(self, pass_: Pass, own: Sequence[int]) -> None:
+        """Give a pass behind the first one its last pair, and those before it that its width has room for.
+
+        ``own`` are the tokens behind those that were committed. The last pair's hidden state is there already.
+        """
+        width = self._widths.narrowest
+        if width == 1:
+            self._hooks.fill(self._token, own[-1:])
+            return
+        count, made = len(self._tokens), len(own) - 1
+        first = count + made - width
+        self._hooks.fill(pass_.inputs[self._hooks.tokens_in], [*self._tokens[first + 1 :], *own][-width:])
+        hidden, known = pass_.inputs["hidden"][0], max(0, count - first)
+        hidden[:known] = self._hidden.rows[first:count]
+        hidden[known:] = self._own[max(0, first - count) : made, 0, 0]
+
     def _pass(self, width: int) -> Pass:
         if (known := self._passes.get(width)) is not None:
             return known
-        inputs = {self._hooks.tokens_in: self._empty(width), "hidden": np.zeros((1, width, self._width), np.float32)}
+        inputs = {self._hooks.tokens_in: self._empty(width), "hidden": _no_hidden(width, self._width)}
         made = Pass(self._session, self._cache, inputs, self._slots[0].outputs)
         if width <= CACHED_WIDTH:
             self._passes[width] = made
@@ -123,6 +152,7 @@ class MtpDrafter:
         hidden = np.zeros((count, 1, 1, self._width), np.float32)
         logits = np.zeros((count, 1, 1, self.vocab_size or 0), np.float32)
         self._rows = (logits if self._hooks.choose is None else hidden)[:, 0, 0]
+        self._own, width = hidden, self._widths.narrowest
         self._token = self._empty(1)
         self._passes.clear()
         self._slots = []
@@ -133,5 +163,11 @@ class MtpDrafter:
             pass_ = None
             if j:
                 inputs = {self._hooks.tokens_in: self._token, "hidden": hidden[j - 1]}
+                if width > 1:
+                    inputs = {self._hooks.tokens_in: self._empty(width), "hidden": _no_hidden(width, self._width)}
                 pass_ = Pass(self._session, self._cache, inputs, outputs)
             self._slots.append(_Slot(outputs, self._rows[j], pass_))
+
+
+def _no_hidden(rows: int, width: int) -> NDArray[np.float32]:
+    return np.zeros((1, rows, width), np.float32)

@@ -33,6 +33,10 @@ class OverBase:
         return self._base.context_length
 
     @property
+    def widest(self) -> int | None:
+        return self._base.widest
+
+    @property
     def consumed(self) -> int:
         return self._base.consumed
 

@@ -1,5 +1,6 @@
 """A graph is run for the first time: can it verify, and how can its keys and values be kept?"""
 
+import sys
 from collections.abc import Mapping
 
 import numpy as np
@@ -9,6 +10,7 @@ from engine.base.bound import BoundPasses
 from engine.base.kv import KeyValues, SharedKeyValues, TurnedKeyValues
 from engine.base.passes import Passes
 from engine.base.wiring import Wiring
+from engine.compiled import ANY, Widths
 from engine.errors import EngineFault, ModelError
 from engine.session import Session
 
@@ -16,17 +18,18 @@ SHARES = "GroupQueryAttention"
 """The operator that can write its new rows into the buffer that it reads the old ones from."""
 
 
-def best_passes(session: Session, wiring: Wiring, sizes: Mapping[str, int]) -> tuple[Passes, str]:
+def best_passes(session: Session, wiring: Wiring, sizes: Mapping[str, int], widths: Widths = ANY) -> tuple[Passes, str]:
     """The fastest passes that give the rows that plain arrays give, empty, and how they keep keys and values.
 
-    ``sizes`` are the widths of the logits and features.
+    ``sizes`` are the widths of the logits and features, ``widths`` the rows that a pass may have.
 
     Raises:
         ModelError: the graph gives logits of its last row only, or does not run at all.
     """
     arrays = ArrayPasses(session, wiring)
     try:
-        wanted = _tried(arrays)
+        padding = next(widths.parts(2, sys.maxsize)).width - 2
+        wanted = _tried(arrays, padding if arrays.can_pad else 0)
     except EngineFault as error:
         raise ModelError(f"{session.name}: the graph was tried with two tokens and does not run: {error}") from error
     if arrays.kind == "hybrid":
@@ -40,7 +43,7 @@ def best_passes(session: Session, wiring: Wiring, sizes: Mapping[str, int]) -> t
         kv: KeyValues = kind(tensors)
         passes = BoundPasses(session, wiring, kv, sizes)
         try:
-            given = _tried(passes)
+            given = _tried(passes, padding)
         except EngineFault:
             continue
         if np.allclose(given, wanted, rtol=1e-3, atol=1e-3, equal_nan=True):
@@ -48,10 +51,10 @@ def best_passes(session: Session, wiring: Wiring, sizes: Mapping[str, int]) -> t
     return arrays, "arrays"
 
 
-def _tried(passes: Passes) -> np.ndarray:
+def _tried(passes: Passes, padding: int) -> np.ndarray:
     """Two tokens, one of them taken back, two more: the rows of the last two. Nothing is left of it."""
-    passes.run([0, 1], 0, 2, 0)
+    passes.run([0, 1], 0, 2, padding)
     passes.cut(1)
-    rows = passes.run([2, 1], 1, 2, 0)["logits"].copy()
+    rows = passes.run([2, 1], 1, 2, padding)["logits"].copy()
     passes.cut(0)
     return rows

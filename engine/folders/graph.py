@@ -75,12 +75,6 @@ def check_shapes(session: Session, wiring: Wiring) -> None:
             )
 
 
-def fixed_width(session: Session, wiring: Wiring) -> int | None:
-    """The rows that a pass has to have, where the graph leaves no choice."""
-    rows = session.inputs[wiring.ids].shape[1]
-    return rows if isinstance(rows, int) else None
-
-
 def vocabulary_of(session: Session, wiring: Wiring, facts: Facts) -> int:
     """How many tokens the logits are of.
 

@@ -1,7 +1,7 @@
 """A model of a folder: its graph as a base, its tokenizer, its chat template, and an account of what it can do."""
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +9,11 @@ import msgspec
 
 from engine.base.onnx import OnnxBase
 from engine.chat import ChatTemplate, template_of
+from engine.compiled import of_graph
 from engine.errors import ModelError, Refused
 from engine.folders.config import TOKENIZER_CONFIG, adds_bos, special_tokens
 from engine.folders.first_try import best_passes
-from engine.folders.graph import check_shapes, fixed_width, vocabulary_of, wiring_of
+from engine.folders.graph import check_shapes, vocabulary_of, wiring_of
 from engine.folders.layout import ModelFolder, model_folder
 from engine.records import BaseInfo, Event
 from engine.session import Session
@@ -75,25 +76,34 @@ class FolderModel:
             )
         return self.tokenizer.encode(self.template.render(prompt, system))
 
-    def load(self, *, session: OpenSession = Session, threads: int = 1, plain_width: int = 1) -> LoadedGraph:
-        """Load the graph, find out what it can do.
+    def load(
+        self,
+        *,
+        session: OpenSession = Session,
+        threads: int = 1,
+        plain_width: int = 1,
+        widths: Sequence[int] = (),
+    ) -> LoadedGraph:
+        """Load the graph, find out what it can do. ``widths`` are the rows that a pass may have, if not any.
 
         Raises:
             ModelError: it cannot be loaded, or cannot be a base, with the reason.
+            Refused: the graph has another width than these.
         """
         facts = self.where.facts
         opened = session(self.where.graph, threads=threads)
         wiring = wiring_of(opened, facts)
         check_shapes(opened, wiring)
-        if (width := fixed_width(opened, wiring)) is not None:
+        fitting = of_graph(widths, opened.fixed(wiring.ids, 1), opened.name)
+        if fitting.widest == 1:
             raise ModelError(
-                f"{opened.name}: {wiring.ids} has a fixed length of {width}, and a round needs passes of 1 to k + 1 "
-                "tokens: export the model with dynamic shapes"
+                f"{opened.name}: its passes have one row, and a round verifies k + 1 of them in one pass: export the "
+                "model with dynamic shapes, or with a wider pass"
             )
         vocabulary = vocabulary_of(opened, wiring, facts)
         self._check_tokenizer(vocabulary)
         features = {ours: opened.size(name) for ours, name in wiring.features.items()}
-        passes, cache = best_passes(opened, wiring, {"logits": vocabulary, **features})
+        passes, cache = best_passes(opened, wiring, {"logits": vocabulary, **features}, fitting)
         hybrid = getattr(passes, "kind", "attention") == "hybrid"
         info = BaseInfo(
             name=self.where.name,
@@ -109,7 +119,7 @@ class FolderModel:
             taps=features.get("taps"),
             cache=cache,
         )
-        base = OnnxBase(opened, info, facts.context_length, plain_width, passes, features)
+        base = OnnxBase(opened, info, facts.context_length, plain_width, passes, features, fitting)
         return LoadedGraph(base, abilities, opened.producer)
 
     def events(self) -> tuple[Event, ...]:
