@@ -3,21 +3,41 @@
 import platform
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from engine import version
+from engine import paths, version
 from engine.commands import run_options as flag
 from engine.commands.json_text import as_lines
 from engine.errors import ModelError
 
 if TYPE_CHECKING:
     from engine.execution import Device
+    from engine.provider import Provider
+
+Model = Annotated[
+    str | None,
+    typer.Option("--model", help="A model to look at: a folder, bundled or toy.", show_default=False),
+]
 
 
-def info(provider_library: flag.ProviderLibrary = None, as_json: flag.Json = False) -> None:
-    """The version, where it stands, what can run a model here, and the models that come with it."""
+def info(
+    model: Model = None,
+    model_file: flag.ModelFile = None,
+    provider: flag.ProviderName = "cpu",
+    provider_library: flag.ProviderLibrary = None,
+    threads: flag.Threads = 1,
+    as_json: flag.Json = False,
+) -> None:
+    """The version, where it stands, what can run a model here, and the models that come with it.
+
+    With --model, that model in place of all this: what it is, what it can do, what ran where.
+    """
+    if model is not None:
+        place = flag.provider_of(provider, provider_library, no_fallback=False)
+        _tell_of(flag.model_of(model, model_file), place, threads, as_json=as_json)
+        return
     facts = gathered(provider_library)
     if as_json:
         typer.echo(as_lines(facts))
@@ -42,6 +62,9 @@ def gathered(library: str | None = None) -> dict[str, Any]:
     return {
         "specstep": version.VERSION,
         "path": str(Path(__file__).parents[1]),
+        "config": str(paths.config_file()),
+        "recent": str(paths.recent_file()),
+        "added": str(paths.models_dir()),
         "python": f"{platform.python_version()} ({sys.executable})",
         "platform": platform.platform(),
         "onnxruntime": onnxruntime.__version__,
@@ -49,6 +72,31 @@ def gathered(library: str | None = None) -> dict[str, Any]:
         "devices": [_device(each) for each in execution.devices()],
         **_models(),
     }
+
+
+def _tell_of(model: str, provider: "Provider", threads: int, *, as_json: bool) -> None:
+    """Load a model and tell what is found out about it.
+
+    Raises:
+        ModelError: it cannot be loaded, or cannot do what is needed.
+    """
+    import msgspec  # noqa: PLC0415 (this and what follows: only for a model)
+
+    from engine.about import facts  # noqa: PLC0415
+    from engine.opening import open_models  # noqa: PLC0415
+    from engine.request import Setup  # noqa: PLC0415
+
+    models = open_models(model, Setup(provider, threads))
+    drafters = [*models.drafters, "draft-model:FOLDER", "none"]
+    notes = [event.message for event in models.events()]
+    if as_json:
+        base = msgspec.to_builtins(models.base.info)
+        whole = {"base": base, "model": models.about, "device": models.device(), "drafters": drafters, "notes": notes}
+        typer.echo(as_lines(whole))
+        return
+    told = [*facts(models.base.info, models.about, models.device()), ("drafters", ", ".join(drafters))]
+    for about, says in [*told, *(("note", note) for note in notes)]:
+        typer.echo(f"{about:<12} {says}")
 
 
 def _in_words(value: Any) -> str:
