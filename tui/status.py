@@ -14,6 +14,7 @@ _REASONS = {
     "stop": "a stop token came",
     "aborted": "the run was aborted",
     "fault": "a fault ended the run",
+    "unknown": "its log does not say why the run ended",
 }
 
 
