@@ -249,6 +249,7 @@ def test_the_timeline_goes_where_one_points() -> None:
     [
         (at(sunk(), 5), "end of trace  max_tokens is reached"),
         (at(Listed([drafted(0, 1)], reason="stop"), 0), "end of trace  a stop token came"),
+        (at(Listed([drafted(0, 1)], reason="unknown"), 0), "end of trace  its log does not say why the run ended"),
         (at(Listed([drafted(0, 1)], reason=None), 0), "end of trace  it has no end record"),
         (
             at(Listed([drafted(0, 1)], reason="fault", events=[Event(round=0, level="fault", message="NaN")]), 0),
