@@ -57,6 +57,9 @@ def _run(source: RoundSource, marks: Marks) -> list[str]:
     form = f"{options.get('form', '')} k={options.get('k', '?')}".strip()
     parts.append("live" if source.live else "replay")
     parts.append(f"{device} {marks.dot} {form}" if device else form)
+    model = header_.run.get("model")
+    if isinstance(model, dict) and isinstance(model.get("layout"), str):
+        parts.append(model["layout"])
     return [safe(part, marks) for part in parts]
 
 

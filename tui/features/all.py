@@ -1,5 +1,6 @@
 """The features there are; those that come first are asked first."""
 
+from tui.features.about import About
 from tui.features.breaks import Breaks
 from tui.features.events import Events
 from tui.features.feature import Feature
@@ -19,4 +20,5 @@ FEATURES: tuple[type[Feature], ...] = (
     Findings,
     Following,
     Searching,
+    About,
 )
