@@ -5,7 +5,10 @@ from contextlib import AbstractContextManager
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol
 
+import msgspec
+
 from engine.branch import save
+from engine.errors import SpecstepError
 from engine.kept import KeptRounds
 from engine.records import End, Event, Header, Prefill, Round
 
@@ -83,6 +86,21 @@ class LiveSource:
         """The branch: "main", or what a fork was named."""
         return str(self.header.run.get("branch", "main"))
 
+    def rename(self, name: str) -> None:
+        """Give the branch another name, which those that came off it know it by from then on.
+
+        Raises:
+            SpecstepError: it is no name, or another branch has it.
+        """
+        if not name or any(branch.name == name for branch in self.branches if branch is not self):
+            raise SpecstepError(f"{name!r} is no name for this branch: give one that no other branch has")
+        old = self.name
+        for branch in self.branches:
+            run = branch.header.run
+            own = {"branch": name} if branch is self else {}
+            off = {"parent": name} if run.get("parent") == old else {}
+            branch.header = msgspec.structs.replace(branch.header, run={**run, **own, **off})
+
     def __len__(self) -> int:
         return len(self._rounds)
 
@@ -109,10 +127,10 @@ class LiveSource:
         with self._running:
             return self.stepper.step()
 
-    def order(self, rounds: int) -> None:
-        """Let the engine make so many rounds ahead of ``make``, where it can."""
-        if self.engine is not None and rounds > 1:
-            self.engine.order(rounds)
+    def order(self, rounds: int, until: str | None = "end") -> None:
+        """Let the engine make so many rounds ahead of ``make``, up to one that meets ``until``, where it can."""
+        if self.engine is not None and rounds > 1 and until is not None:
+            self.engine.order(rounds, until)
 
     def interrupt(self) -> None:
         """Let the engine make no other round than the one it makes now."""
@@ -130,7 +148,7 @@ class LiveSource:
         with self._running:
             active = self.branches[-1]
             said, end = active.events(), active.end or self.stepper.end()
-            run = {"branch": f"fork{len(self.branches)}", "parent": self.name}
+            run = {"branch": self._free_name(), "parent": self.name}
             self.stepper.rewind(self._rounds[:at], options, drafter=drafter, run=run)
             active._stop(said, end)
             return LiveSource(self.stepper, self.engine, of=self)
@@ -161,6 +179,11 @@ class LiveSource:
             self.engine.close()
         with self._running:
             self.stepper.end()
+
+    def _free_name(self) -> str:
+        """A name that no branch has."""
+        taken = {branch.name for branch in self.branches}
+        return next(name for i in range(len(taken) + 1) if (name := f"fork{len(self.branches) + i}") not in taken)
 
     def _stop(self, said: tuple[Event, ...], end: End) -> None:
         """Another branch goes on; nothing more comes here."""

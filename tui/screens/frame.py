@@ -85,7 +85,7 @@ class Frame(Screen[None]):
         self.query_one("#caption", Rows).show(self.caption(self.size.width), by_role)
         self._bar("header", lambda width: self._header(session, width), by_role)
         self._bar("status", lambda width: self._status(session, busy, width), by_role)
-        playing = session is not None and (session.playing or session.owed > 0)
+        playing = session is not None and (session.playing or session.owed > 0 or session.running != "")
         self._bar("footer", lambda width: self._footer(width, playing), by_role)
 
     def _is_right(self, number: int) -> bool:

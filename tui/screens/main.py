@@ -366,7 +366,7 @@ class MainScreen(EngineScreen):
         source = session.source
         if not self._making and isinstance(source, LiveSource) and (session.owed or source.spent):
             self._making = True
-            source.order(session.owed)
+            source.order(session.owed, session.until)
             self._make(source)
 
     def _on_beat(self) -> None:

@@ -47,11 +47,19 @@ class PromptScreen(ModalScreen[None]):
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Close, or say what is wrong."""
         try:
-            if event.value.strip():
-                self._answer(event.value)
+            self.take(event.value)
         except SpecstepError as error:
-            says = self.query_one(".says", Static)
-            says.update(f"! {error}")
-            says.add_class("-wrong")
+            self.complain(error)
         else:
             self.dismiss()
+
+    def take(self, text: str) -> None:
+        """Hand the answer over, if there is one."""
+        if text.strip():
+            self._answer(text)
+
+    def complain(self, error: SpecstepError) -> None:
+        """Say what is wrong."""
+        says = self.query_one(".says", Static)
+        says.update(f"! {error}")
+        says.add_class("-wrong")
