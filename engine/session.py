@@ -175,7 +175,8 @@ class Session:
         """
         try:
             self._run_bound(binding)
-        except ORT_ERRORS as error:
+        # With a binding onnxruntime raises a type of Python's own.
+        except (*ORT_ERRORS, RuntimeError) as error:
             raise EngineFault(f"{self.name}: the pass failed in onnxruntime: {first_line(error)}") from error
 
     def _dead(self, *_: Any) -> None:

@@ -12,10 +12,11 @@ from engine.base.base import Floats
 from engine.base.onnx import OnnxBase
 from engine.drafters.draft_model import DraftModelDrafter
 from engine.drafters.lookup import LookupDrafter
+from engine.errors import EngineFault
 from engine.folders.model import LoadedGraph, open_folder
 from engine.loop import run
 from engine.options import Options
-from tests.folders.tiny_folder import HIDDEN, LAYERS, VOCAB, Make, genai, optimum
+from tests.folders.tiny_folder import CONTEXT, HIDDEN, LAYERS, VOCAB, Make, genai, optimum
 
 ONE_BUFFER, TWO_BUFFERS = "one buffer, written in place", "two buffers that take turns"
 MAKES = {
@@ -185,3 +186,15 @@ def test_buffers_grow_with_the_text(loaded: Loaded, kind: str, monkeypatch: pyte
     for width in (2, 3, 9, 2, 30, 14):
         np.testing.assert_allclose(rows_of(small, tokens[at : at + width]), wanted[at : at + width], atol=1e-4)
         at += width
+
+
+def test_a_bound_pass_that_fails_is_a_fault_and_what_was_held_is_held_still(tmp_path: Path) -> None:
+    # The graph's rotary tables end long before what its configuration says.
+    base = open_folder(optimum(tmp_path, max_position_embeddings=10 * CONTEXT)).load().base
+    tokens = random_tokens(2 * CONTEXT)
+    held = rows_of(base, tokens[:20])
+    with pytest.raises(EngineFault, match="the pass failed in onnxruntime"):
+        base.verify(tokens)
+    assert base.consumed == 20
+    base.rollback(16)
+    np.testing.assert_allclose(rows_of(base, tokens[16:20]), held[16:20], atol=1e-4)
