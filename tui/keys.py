@@ -97,6 +97,8 @@ KEYS: tuple[Key, ...] = (
         RUN,
     ),
     Key("whatif.widen", ("greater_than_sign",), ">", "do('whatif.widen', 1)", "wider", "What if: a wider window.", RUN),
+    Key("compare", ("equals_sign",), "=", "do('compare.choose')", "compare", "Compare with a trace or a branch.", RUN),
+    Key("branches", ("L",), "L", "do('branches.list')", "branches", "List the branches of a live run, show one.", RUN),
     Key("run.restart", ("R",), "R", "restart", "restart", "Start a lost engine again; end one that hangs.", RUN),
     Key("run.follow", ("f",), "f", "do('following.toggle')", "follow", "Follow a growing trace, or pause.", RUN),
     Key("run.save", ("W",), "W", "do('saving.save')", "save", "Save the rounds of a live run as a trace.", RUN),

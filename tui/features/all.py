@@ -1,7 +1,9 @@
 """The features there are; those that come first are asked first."""
 
 from tui.features.about import About
+from tui.features.branches import Branches
 from tui.features.breaks import Breaks
+from tui.features.compare import Compare
 from tui.features.events import Events
 from tui.features.feature import Feature
 from tui.features.findings import Findings
@@ -14,6 +16,8 @@ from tui.features.whatif import Asking
 FEATURES: tuple[type[Feature], ...] = (
     Breaks,
     Asking,
+    Compare,
+    Branches,
     Events,
     Places,
     Saving,
