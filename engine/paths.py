@@ -20,3 +20,13 @@ def config_file() -> Path:
 def recent_file() -> Path:
     """The list of the traces that were opened last."""
     return Path(platformdirs.user_state_dir(APP, appauthor=False)) / "recent.json"
+
+
+def marks_dir() -> Path:
+    """The folder of the marks that were set in traces, a file for each trace."""
+    return Path(platformdirs.user_state_dir(APP, appauthor=False)) / "marks"
+
+
+def copies_dir() -> Path:
+    """The folder of what was copied from the screen, a file each."""
+    return Path(platformdirs.user_state_dir(APP, appauthor=False)) / "copies"

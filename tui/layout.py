@@ -6,7 +6,7 @@ from tui.lines import Line, Span, width_of
 from tui.marks import Marks, Role
 from tui.panes import cost, fallback, findings, rounds, text
 from tui.panes import round as round_pane
-from tui.panes.pane import Pane
+from tui.panes.pane import Painter, Pane
 from tui.session import Session
 
 Liner = Callable[[int], Line]
@@ -16,14 +16,21 @@ NAMES = ("Text", "Round", "Fallback", "Cost", "Rounds", "Findings")
 ROUND, FALLBACK, ROUNDS, FINDINGS = 2, 3, 5, 6
 
 
+PAINTERS: tuple[Painter, ...] = (
+    text.paint,
+    round_pane.paint,
+    fallback.paint,
+    cost.paint,
+    rounds.paint,
+    findings.paint,
+)
+"""What paints the panes, in the order of ``NAMES``."""
+
+
 def panes() -> Iterator[Pane]:
     """The widgets, in the order in which they fill the grid."""
-    yield Pane("text", text.paint, from_end=True)
-    yield Pane("round", round_pane.paint)
-    yield Pane("fallback", fallback.paint)
-    yield Pane("cost", cost.paint)
-    yield Pane("findings", findings.paint)
-    yield Pane("rounds", rounds.paint)
+    for number in (1, 2, 3, 4, FINDINGS, ROUNDS):
+        yield Pane(NAMES[number - 1].lower(), PAINTERS[number - 1], from_end=number == 1)
 
 
 def number_of(pane: Pane) -> int:

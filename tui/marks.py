@@ -52,6 +52,7 @@ class Marks:
     flip: str
     asked: str
     cursor: str
+    bookmark: str
     space: str
     ellipsis: str
     dash: str
@@ -97,6 +98,7 @@ UNICODE = Marks(
     flip="▲",
     asked="△",
     cursor="^",
+    bookmark="◆",
     space="␣",
     ellipsis="…",
     dash="–",
@@ -130,6 +132,7 @@ ASCII = Marks(
     flip="F",
     asked="f",
     cursor="^",
+    bookmark="*",
     space="_",
     ellipsis="~",
     dash="-",

@@ -4,6 +4,7 @@ from functools import lru_cache
 
 from engine.records import Event, Round, RoundSource
 from tui import goto
+from tui.bookmarks import Bookmarks
 from tui.breakpoints import Breakpoints
 from tui.findings import Found
 from tui.moment import START, Moment, Phase, phases_of
@@ -33,6 +34,7 @@ class Session:
         self.series = Series(source)
         self.found = Found()
         self.search: Search | None = None
+        self.bookmarks = Bookmarks()
         self.whatif: WhatIf | None = None
         self.breakpoints = Breakpoints()
         self.running = ""

@@ -2,9 +2,12 @@
 
 from tui.features.about import About
 from tui.features.branches import Branches
+from tui.features.bookmarks import Marking
 from tui.features.breaks import Breaks
 from tui.features.compare import Compare
+from tui.features.candidates import Candidates
 from tui.features.events import Events
+from tui.features.exporting import Exporting
 from tui.features.feature import Feature
 from tui.features.findings import Findings
 from tui.features.following import Following
@@ -24,5 +27,8 @@ FEATURES: tuple[type[Feature], ...] = (
     Findings,
     Following,
     Searching,
+    Marking,
+    Candidates,
+    Exporting,
     About,
 )

@@ -44,11 +44,20 @@ class Host(Protocol):
     def after(self) -> None:
         """What follows every change that ``move`` did not make: the engine gets its order, all is painted again."""
 
+    def grew(self, session: Session) -> None:
+        """Tell all features that there are more rounds."""
+
     def say(self, note: str) -> None:
         """Say it in the status line, until the next move."""
 
     def ask(self, label: str, hint: str, value: str, answer: Callable[[str], None]) -> None:
         """Ask for a line of text; a ``SpecstepError`` that ``answer`` raises is shown, and the question stays."""
+
+    def picture(self) -> str:
+        """The screen as it is, as SVG."""
+
+    def copy(self, text: str) -> None:
+        """Put a text into the clipboard, where the terminal lets programs do that."""
 
     def push(self, screen: ModalScreen[None]) -> None:
         """Show another screen over this one."""

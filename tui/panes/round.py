@@ -59,6 +59,7 @@ def paint(session: Session, marks: Marks, width: int, height: int) -> list[Line]
         return _before(session, marks, width)
     lines = [
         _tracker(session, round_, marks, width),
+        *_hits(session, marks, width),
         *wrap(story(session.source, round_, session.moment.phase, marks), width),
     ]
     if len(lines) + round_.drafted + 8 < height:
@@ -247,8 +248,18 @@ def _candidates(session: Session, round_: Round, marks: Marks, width: int) -> li
     return [(), *wrap(title, width, Role.DIM), *lines] if lines else []
 
 
+def _hits(session: Session, marks: Marks, width: int) -> list[Line]:
+    """The breakpoints that the round meets, once all of it is known."""
+    hits = session.breakpoints.at(session.moment.index) if session.moment.phase is Phase.COMMIT else []
+    texts = (f"{marks.stop} {safe(str(hit), marks)} of {hit.breakpoint.hits}" for hit in hits)
+    return [line for text in texts for line in wrap(text, width, Role.KEY)]
+
+
 def _said(session: Session, round_: Round, marks: Marks, width: int) -> list[Line]:
     lines: list[Line] = []
+    name = session.bookmarks.names.get(session.moment.index)
+    if name is not None:
+        lines += wrap(f"{marks.bookmark} marked: {safe(name, marks)}", width, Role.KEY)
     if session.moment.phase is Phase.COMMIT:
         for finding in session.found.at(round_.index):
             lines += wrap(f"{marks.finding} {safe(f'{finding.rule}: {finding.message}', marks)}", width, Role.WARNING)

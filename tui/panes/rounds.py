@@ -81,6 +81,10 @@ def _signs(session: Session, marks: Marks, start: int, stop: int, gap: str) -> L
     for i in range(start, stop):
         facts = session.series.facts.values[i] if i < session.revealed else 0
         sign, role = next(((sign, role) for fact, sign, role in signs if facts & fact), (" ", Role.TEXT))
+        if session.breakpoints.at(i):
+            sign, role = marks.stop, Role.KEY
+        if sign != marks.finding and i in session.bookmarks.names:
+            sign, role = marks.bookmark, Role.KEY
         if i == session.moment.index:
             sign, role = (marks.cursor if sign == " " else sign), Role.CURSOR
         line += [Span(sign, role), Span(gap)]

@@ -32,6 +32,8 @@ T = TypeVar("T")
 _READ_FOR = 0.008
 """Seconds of reading at a time while a long trace is taken in."""
 _READ_STEP = 64
+_FRAME = 1 / 30
+"""Seconds from one picture to the next while rounds are made in a row."""
 
 
 class MainScreen(EngineScreen):
@@ -83,6 +85,8 @@ class MainScreen(EngineScreen):
         self._beat: Timer | None = None
         self._digit: Timer | None = None
         self._reading: Timer | None = None
+        self._late: Timer | None = None
+        self._painted = 0.0
 
     @property
     def session(self) -> Session | None:
@@ -96,9 +100,16 @@ class MainScreen(EngineScreen):
         self._open()
 
     def repaint(self) -> None:
-        """Show the state as it is."""
-        if self.is_mounted:
-            self.paint(self._session, self._busy())
+        """Show the state as it is; while rounds rush by, no more often than can be seen."""
+        if not self.is_mounted:
+            return
+        session, now = self._session, time.monotonic()
+        rushing = session is not None and session.owed > 1
+        if not rushing or now - self._painted >= _FRAME:
+            self._painted = now
+            self.paint(session, self._busy())
+        elif self._late is None:
+            self._late = self.set_timer(_FRAME, self._paint_late)
 
     # Workers: they only post messages.
 
@@ -289,6 +300,12 @@ class MainScreen(EngineScreen):
             self._session.note = note
         self.after()
 
+    def picture(self) -> str:
+        return self.app.export_screenshot(title="specstep")
+
+    def copy(self, text: str) -> None:
+        self.app.copy_to_clipboard(text)
+
     def push(self, screen: ModalScreen[None]) -> None:
         self.app.push_screen(screen)
 
@@ -389,6 +406,10 @@ class MainScreen(EngineScreen):
                 self._reading = None
         elif self._reading is None:
             self._reading = self.set_interval(1 / 30, self._read)
+        self.repaint()
+
+    def _paint_late(self) -> None:
+        self._late = None
         self.repaint()
 
     def _busy(self) -> str:
