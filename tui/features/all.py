@@ -1,11 +1,11 @@
 """The features there are; those that come first are asked first."""
 
 from tui.features.about import About
-from tui.features.branches import Branches
 from tui.features.bookmarks import Marking
+from tui.features.branches import Branches
 from tui.features.breaks import Breaks
-from tui.features.compare import Compare
 from tui.features.candidates import Candidates
+from tui.features.compare import Compare
 from tui.features.events import Events
 from tui.features.exporting import Exporting
 from tui.features.feature import Feature
