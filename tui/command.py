@@ -27,6 +27,7 @@ Trace = Annotated[
     typer.Argument(metavar="[TRACE]", help="A trace to replay; without one a live run.", show_default=False),
 ]
 Record = Annotated[Path | None, typer.Option("--record", help="Record the live run to this trace.", show_default=False)]
+Follow = Annotated[bool, typer.Option("--follow", help="Follow TRACE while it is written.")]
 Engine = Annotated[
     str | None,
     typer.Option(
@@ -74,6 +75,7 @@ def screen(
     context: typer.Context,
     request: "Callable[[], LiveRequest]",
     trace: Trace = None,
+    follow: Follow = False,
     record: Record = None,
     engine: Engine = None,
     timeout: Timeout = 120.0,
@@ -92,8 +94,10 @@ def screen(
             raise Refused("--record is for a live run, a trace is recorded already")
         if not trace.exists():
             raise TraceError(f"{trace}: no such file, and no command of that name; see specstep --help")
-        show(lambda: _open_trace(trace), f"opening {trace.name}", look)
+        show(lambda: _open_trace(trace, follow), f"opening {trace.name}", look)
         return
+    if follow:
+        raise Refused("--follow is for a trace that is being written: give its file")
     if engine is not None and in_process:
         raise Refused("give --engine or --in-process, not both")
     wanted = request()
@@ -127,7 +131,7 @@ def _told(context: typer.Context) -> set[str]:
     }
 
 
-def _open_trace(path: Path) -> "RoundSource":
-    from engine.trace.reader import open_trace  # noqa: PLC0415 (numpy: after the first paint)
+def _open_trace(path: Path, follow: bool) -> "RoundSource":
+    from engine.trace.reader import Trace, open_trace  # noqa: PLC0415 (numpy: after the first paint)
 
-    return open_trace(path)
+    return Trace(path, follow=True) if follow else open_trace(path)

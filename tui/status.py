@@ -10,6 +10,8 @@ from tui.session import Session
 from tui.text import safe
 
 _REASONS = {
+_QUIET = 3
+"""Seconds without a new round after which a run that is followed is said to be quiet."""
     "max_tokens": "max_tokens is reached",
     "stop": "a stop token came",
     "aborted": "the run was aborted",
@@ -55,7 +57,7 @@ def _run(source: RoundSource, marks: Marks) -> list[str]:
     parts = [f"{header_.base.name} + {drafter}"]
     device = header_.device.get("provider")
     form = f"{options.get('form', '')} k={options.get('k', '?')}".strip()
-    parts.append("live" if source.live else "replay")
+    parts.append("live" if source.live else "torn" if torn_of(source) else "replay")
     parts.append(f"{device} {marks.dot} {form}" if device else form)
     model = header_.run.get("model")
     if isinstance(model, dict) and isinstance(model.get("layout"), str):
@@ -86,8 +88,10 @@ def _place(session: Session, marks: Marks) -> tuple[Span, ...]:
 def _state(session: Session, busy: str, keys: tuple[Key, ...]) -> tuple[str, str]:
     if busy:
         return busy, ""
-    if session.owed > 1:
-        return "running", f"{session.owed} more rounds, {shown('run.interrupt', keys)} stops"
+    if session.following and not session.ended:
+        return "following", session.note or _newest(session, keys)
+    if session.running or session.owed > 1:
+        return "running", f"{session.running or f'{session.owed} more rounds'}, {shown('run.interrupt', keys)} stops"
     if session.playing:
         return "running", f"{session.speed} rounds a second"
     if session.at_end and session.ended and not session.note:
@@ -97,9 +101,22 @@ def _state(session: Session, busy: str, keys: tuple[Key, ...]) -> tuple[str, str
 
 def _end(source: RoundSource) -> tuple[str, str]:
     if source.end is None:
-        return "end of trace", "it has no end record: its writer died, or is still writing"
+        torn = torn_of(source)
+        return "end of trace", torn or "it has no end record: its writer died, or is still writing"
     fault = _fault(source.events()) if source.end.reason == "fault" else None
     if fault is not None:
+def _newest(session: Session, keys: tuple[Key, ...]) -> str:
+    if session.quiet >= _QUIET:
+        return f"nothing new for {session.quiet} s: the writer is slow, or it died"
+    return f"rounds are shown as they come, {shown('run.follow', keys)} pauses"
+
+
+def torn_of(source: RoundSource) -> str:
+    """Where the trace stops making sense; empty where it does not, or is no file."""
+    torn = getattr(source, "torn", None)
+    return "" if torn is None else f"torn at byte {torn.byte}"
+
+
         return "fault", fault.message
     return "end of run" if source.live else "end of trace", _REASONS.get(source.end.reason, source.end.reason)
 
@@ -116,9 +133,20 @@ def _pause(session: Session, keys: tuple[Key, ...]) -> str:
     if moment.index == 0 and session.last > 0:
         return f"at the first round: {n} next, {s} into the next, {space} runs, {question} explains"
     if session.at_end and session.source.live:
-        return "at the last round made so far"
+        return "at the last round made so far" + (
+            "" if _made_here(session) else f": {shown('run.follow', keys)} follows"
+        )
     return session.here()
 
 
 def _fault(events: tuple[Event, ...]) -> Event | None:
     return next((event for event in reversed(events) if event.level == "fault"), None)
+def _made_here(session: Session) -> bool:
+    return hasattr(session.source, "make")
+
+
+def _warned(source: RoundSource) -> str:
+    """What was said before the first round that one should know."""
+    return next((each.message for each in source.events() if each.level == "warning" and each.round is None), "")
+
+

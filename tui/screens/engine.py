@@ -1,4 +1,4 @@
-"""What the screen does with an engine beside having it make rounds: forks, new starts, and runs that others make."""
+"""What the screen does with an engine beside having it make rounds: forks and new starts."""
 
 from collections.abc import Callable
 
@@ -6,8 +6,7 @@ from textual import work
 from textual.message import Message
 from textual.timer import Timer
 
-from engine.errors import SpecstepError, TraceError
-from engine.process.watch import Watched
+from engine.errors import SpecstepError
 from engine.records import RoundSource
 from tui import changes
 from tui.keys import KEYS, Key
@@ -17,8 +16,8 @@ from tui.screens.frame import Frame
 from tui.screens.prompt import PromptScreen
 from tui.session import Session
 
-_LOOK = 0.1
-"""Seconds between two looks at a run that somebody else makes."""
+_FRAME = 1 / 30
+"""Seconds from one picture to the next while rounds are made in a row."""
 
 
 class EngineScreen(Frame):
@@ -35,16 +34,25 @@ class EngineScreen(Frame):
         super().__init__(marks, waiting, keys)
         self._session: Session | None = None
         self._making = False
-        self._looking: Timer | None = None
+        self._late: Timer | None = None
+        self._painted = 0.0
 
     def begin(self, source: RoundSource) -> Session:
-        """Show a source from here on; one that somebody else's engine grows, at its end."""
-        session = self._session = Session(source)
-        if isinstance(source, Watched):
-            _to_end(session)
-            if self._looking is None:
-                self._looking = self.set_interval(_LOOK, self._look)
-        return session
+        """Show a source from here on."""
+        self._session = Session(source)
+        return self._session
+
+    def repaint(self) -> None:
+        """Show the state as it is; while rounds rush by, no more often than can be seen."""
+        if not self.is_mounted:
+            return
+        session, now = self._session, time.monotonic()
+        rushing = session is not None and session.owed > 1
+        if not rushing or now - self._painted >= _FRAME:
+            self._painted = now
+            self.paint(session, self._busy())
+        elif self._late is None:
+            self._late = self.set_timer(_FRAME, self._paint_late)
 
     def after(self) -> None:
         """What follows every change of the session."""
@@ -125,36 +133,6 @@ class EngineScreen(Frame):
             self.post_message(self.Forked(source.fork(at, wanted.options, drafter=wanted.drafter)))
         except SpecstepError as error:
             self.post_message(self.Forked(None, error))
-
-    def _look(self) -> None:
-        """Take in what somebody else's engine has made; a cursor at the end stays there."""
-        session = self._session
-        if session is None or not isinstance(session.source, Watched):
-            return
-        watched, following = session.source, session.at_end and not session.owed
-        try:
-            change = watched.refresh()
-        except TraceError as error:
-            session.note = str(error)
-            watched.close()
-            self.after()
-            return
-        if change.branch:
-            self.begin(watched)
-        elif change.rounds:
-            session.arrived()
-            self.grew(session)
-            if following:
-                session.jump(session.last)
-        elif watched.over and self._looking is not None:
-            self._looking.stop()
-            session.arrived()
-        else:
-            lost = f"{watched.name} is away: waiting for it to come back"
-            if (session.note == lost) == (not watched.connected):
-                return
-            session.note = "" if watched.connected else lost
-        self.after()
 
 
 def _to_end(session: Session) -> None:
