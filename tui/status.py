@@ -6,10 +6,11 @@ from tui.lines import Line, Span, fit, spread
 from tui.marks import Marks, Role
 from tui.moment import Phase, phase_name
 from tui.numbers import seconds
-from tui.placed import placed
 from tui.session import Session
 from tui.text import safe
 
+_QUIET = 3
+"""Seconds without a new round after which a run that is followed is said to be quiet."""
 _REASONS = {
     "max_tokens": "max_tokens is reached",
     "stop": "a stop token came",
@@ -23,15 +24,11 @@ def header(session: Session, marks: Marks, width: int) -> Line:
     """One line: the run on the left, the place in it on the right, which is never cut."""
     place = _place(session, marks)
     wanted = _run(session.source, marks)
-    warning = placed(session.source.header.device).warning
     room = width - sum(len(span.text) for span in place) - 2
     parts = [Span("specstep", Role.STRONG)]
-    for i, text in enumerate(wanted):
+    for text in wanted:
         if sum(len(span.text) for span in parts) + len(text) + 2 <= room:
-            parts.append(Span(f"  {text}", Role.DIM if i else Role.TEXT))
-        if not i and warning:
-            # It may push out what stands behind it, and is cut before it is left out.
-            parts.append(Span(f"  {marks.finding} {warning}", Role.WARNING))
+            parts.append(Span(f"  {text}", Role.TEXT if len(parts) == 1 else Role.DIM))
     return (Span(" "), *spread(tuple(parts), (*place, Span(" ")), width - 1, marks))
 
 
@@ -58,10 +55,13 @@ def _run(source: RoundSource, marks: Marks) -> list[str]:
     options = header_.options
     drafter = header_.drafter.kind if header_.drafter else "no drafter"
     parts = [f"{header_.base.name} + {drafter}"]
-    device = placed(header_.device).ran
+    device = header_.device.get("provider")
     form = f"{options.get('form', '')} k={options.get('k', '?')}".strip()
-    parts.append("live" if source.live else "replay")
+    parts.append("live" if source.live else "torn" if torn_of(source) else "replay")
     parts.append(f"{device} {marks.dot} {form}" if device else form)
+    model = header_.run.get("model")
+    if isinstance(model, dict) and isinstance(model.get("layout"), str):
+        parts.append(model["layout"])
     return [safe(part, marks) for part in parts]
 
 
@@ -88,8 +88,10 @@ def _place(session: Session, marks: Marks) -> tuple[Span, ...]:
 def _state(session: Session, busy: str, keys: tuple[Key, ...]) -> tuple[str, str]:
     if busy:
         return busy, ""
-    if session.owed > 1:
-        return "running", f"{session.owed} more rounds, {shown('run.interrupt', keys)} stops"
+    if session.following and not session.ended:
+        return "following", session.note or _newest(session, keys)
+    if session.running or session.owed > 1:
+        return "running", f"{session.running or f'{session.owed} more rounds'}, {shown('run.interrupt', keys)} stops"
     if session.playing:
         return "running", f"{session.speed} rounds a second"
     if session.at_end and session.ended and not session.note:
@@ -97,9 +99,22 @@ def _state(session: Session, busy: str, keys: tuple[Key, ...]) -> tuple[str, str
     return "paused", session.note or _pause(session, keys)
 
 
+def _newest(session: Session, keys: tuple[Key, ...]) -> str:
+    if session.quiet >= _QUIET:
+        return f"nothing new for {session.quiet} s: the writer is slow, or it died"
+    return f"rounds are shown as they come, {shown('run.follow', keys)} pauses"
+
+
+def torn_of(source: RoundSource) -> str:
+    """Where the trace stops making sense; empty where it does not, or is no file."""
+    torn = getattr(source, "torn", None)
+    return "" if torn is None else f"torn at byte {torn.byte}"
+
+
 def _end(source: RoundSource) -> tuple[str, str]:
     if source.end is None:
-        return "end of trace", "it has no end record: its writer died, or is still writing"
+        torn = torn_of(source)
+        return "end of trace", torn or "it has no end record: its writer died, or is still writing"
     fault = _fault(source.events()) if source.end.reason == "fault" else None
     if fault is not None:
         return "fault", fault.message
@@ -112,20 +127,20 @@ def _pause(session: Session, keys: tuple[Key, ...]) -> str:
     if damage is not None and moment.index + 1 >= len(session.series):
         return damage
     if moment.index < 0:
-        usual = f"at the start: {n} makes a round, {s} steps into it, {space} runs, {question} explains"
-        return _warned(session.source) or usual
+        return f"at the start: {n} makes a round, {s} steps into it, {space} runs, {question} explains"
     if moment.phase is not Phase.COMMIT:
         return f"inside the round: {s} goes on to its next phase, {n} to its end"
     if moment.index == 0 and session.last > 0:
         return f"at the first round: {n} next, {s} into the next, {space} runs, {question} explains"
     if session.at_end and session.source.live:
-        return "at the last round made so far"
+        return "at the last round made so far" + (
+            "" if _made_here(session) else f": {shown('run.follow', keys)} follows"
+        )
     return session.here()
 
 
-def _warned(source: RoundSource) -> str:
-    """What was said before the first round that one should know."""
-    return next((each.message for each in source.events() if each.level == "warning" and each.round is None), "")
+def _made_here(session: Session) -> bool:
+    return hasattr(session.source, "make")
 
 
 def _fault(events: tuple[Event, ...]) -> Event | None:
