@@ -10,8 +10,8 @@ from engine.records import Round
 class Condition:
     """A condition as it was written, and what it must be given.
 
-    ``needs`` are the keys of a round record that it reads; ``past`` tells that it must see all rounds from the first
-    on, in order; ``audited`` that its ``About`` must run the audit.
+    ``names`` are the names in it, ``needs`` the keys of a round record that it reads; ``past`` tells that it must see
+    all rounds from the first on, in order; ``audited`` that its ``About`` must run the audit.
 
     Raises:
         BadCondition: it cannot be read.
@@ -21,6 +21,7 @@ class Condition:
         tree = parse(text)
         self.text = text.strip()
         used = fields(tree)
+        self.names = frozenset(field.name for field in used)
         self.needs = frozenset(key for field in used for key in field.needs)
         self.past = any(field.past for field in used)
         self.audited = any(field.name == "finding" for field in used)

@@ -31,7 +31,8 @@ class Lost(Exception):
 class Link:
     """Starts an engine.
 
-    ``timeout`` is the time in seconds that it may send nothing when something is awaited; it can be changed. ``send``
+    ``timeout`` is the time in seconds that it may send nothing when something is awaited; it can be changed.
+    ``conditions`` are the names that it can stop at, once the run is open. ``send``
     and ``close`` may be called while another thread waits.
 
     Raises:
@@ -40,6 +41,7 @@ class Link:
 
     def __init__(self, launch: Launch, timeout: float) -> None:
         self.timeout = timeout
+        self.conditions: frozenset[str] = frozenset()
         self._stream = RecordStream()
         self._arrived: deque[AnyRecord | Unknown] = deque()
         self._damage: Lost | None = None
@@ -58,6 +60,7 @@ class Link:
             Lost: there was no speaking to it.
         """
         hello = self._hello()
+        self.conditions = frozenset(hello.conditions)
         if hello.protocol > PROTOCOL:
             raise Refused(
                 f"the engine speaks protocol {hello.protocol}, this program up to {PROTOCOL}: use a newer one"

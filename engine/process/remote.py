@@ -9,6 +9,7 @@ from engine.process.launch import Launch
 from engine.process.link import Link, Lost
 from engine.process.made import Made, slim
 from engine.process.protocol import Done, Fork, Pause, RunUntil, Step
+from engine.process.until import names_in
 from engine.records import AnyRecord, End, Event, Header, Prefill, Round, Tokens
 
 TIMEOUT = 120.0
@@ -21,6 +22,8 @@ class RemoteRun:
     ``step`` makes a round, or hands out the next of those that ``order`` asked for. An engine that dies, hangs for
     ``timeout`` seconds or sends what is no round ends the run with a fault, in ``events`` and ``end``; ``rewind`` then
     starts another, which is fed the rounds that it is given. It does so too where it finds the engine gone.
+
+    ``knows`` are the names of conditions that the engine can stop at.
 
     ``interrupt``, ``kill`` and ``close`` may be called while another thread is in ``step``.
 
@@ -41,6 +44,7 @@ class RemoteRun:
         self._events: list[Event] = []
         self._link: Link | None = Link(launch, timeout)
         self._starting: Link | None = None
+        self.knows: frozenset[str] = frozenset()
 
     def open(self) -> "RemoteRun":
         """Wait until the run is open; before anything else.
@@ -51,7 +55,9 @@ class RemoteRun:
         """
         assert self._link is not None
         try:
-            self._take_over(self._link, self._opened(self._link), ())
+            heard = self._opened(self._link)
+            self.knows = self._link.conditions
+            self._take_over(self._link, heard, ())
         except Lost as lost:
             raise EngineFault(str(lost)) from lost
         return self
@@ -103,10 +109,14 @@ class RemoteRun:
         return self._pieces.get(token)
 
     def order(self, rounds: int | None = None, until: str = "end") -> None:
-        """Have so many rounds made ahead of ``step``, or all up to one that meets ``until``, where none are ordered."""
-        if self._ordered is None and self._end is None and self._link is not None:
+        """Have so many rounds made ahead of ``step``, or all up to one that meets ``until``, where none are ordered.
+
+        None are ordered either of an engine that does not know the names in ``until``.
+        """
+        link = self._link
+        if self._ordered is None and self._end is None and link is not None and names_in(until) <= self.knows:
             self._ordered = self._id()
-            self._link.send(RunUntil(id=self._ordered, until=until, rounds=rounds))
+            link.send(RunUntil(id=self._ordered, until=until, rounds=rounds))
 
     def interrupt(self) -> None:
         """Have no round made but the one that is being made. It is finished, and those made before still come."""

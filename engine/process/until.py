@@ -11,6 +11,15 @@ CONDITIONS = (END, *(field.name for field in FIELDS))
 """What an engine says it can stop at: the names of the language, as conditions are made of them."""
 
 
+def names_in(text: str) -> frozenset[str]:
+    """The names that an engine must know to stop at this.
+
+    Raises:
+        BadCondition: ``text`` is neither a condition nor ``END``.
+    """
+    return frozenset() if text == END else Condition(text).names
+
+
 class Until:
     """Looks at the rounds that a branch gets from here on.
 

@@ -122,6 +122,30 @@ def test_rounds_that_are_ordered_come_one_by_one_and_an_interrupt_ends_the_order
     assert shared.end().rounds == len(finished(in_process()))
 
 
+def test_an_order_ends_at_the_round_that_meets_its_condition(shared: RemoteRun) -> None:
+    shared.rewind(())
+    whole = finished(shared)
+    shared.rewind(())
+    shared.order(until="take == 0 and round > 0")
+    made = list(iter(shared.step, None))
+    assert not shared.done
+    assert [round_.index for round_ in made if round_.take == 0 and round_.index > 0] == [made[-1].index]
+    assert timeless(made) == timeless(whole[: len(made)])
+
+
+def test_an_engine_that_does_not_know_a_condition_is_not_ordered_up_to_it() -> None:
+    run = engine()
+    try:
+        run.knows = frozenset(("end", "flip"))
+        run.order(until="take == 0")
+        assert not run.pending
+        assert run.step() is not None
+        run.order(until="flip")
+        assert run.pending
+    finally:
+        run.close()
+
+
 def test_a_run_of_another_branch_is_fed_again_where_they_differ(shared: RemoteRun) -> None:
     shared.rewind(())
     greedy = finished(shared)

@@ -1,5 +1,6 @@
 """What the screen does with an engine beside having it make rounds: forks and new starts."""
 
+import time
 from collections.abc import Callable
 
 from textual import work
@@ -106,6 +107,16 @@ class EngineScreen(Frame):
             name = "" if message.source is None else f"this is {message.source.name}, from here on"
             self._session.note = name if message.error is None else str(message.error)
         self.after()
+
+    def _paint_late(self) -> None:
+        self._late = None
+        self.repaint()
+
+    def _busy(self) -> str:
+        session = self._session
+        if session is None or not self._making or session.owed != 1 or session.playing:
+            return ""
+        return f"making round {len(session.source)}"
 
     def _forkable(self) -> LiveSource | None:
         """The source, if another branch can come off it now; else the session's note says why not."""

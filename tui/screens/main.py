@@ -32,8 +32,6 @@ T = TypeVar("T")
 _READ_FOR = 0.008
 """Seconds of reading at a time while a long trace is taken in."""
 _READ_STEP = 64
-_FRAME = 1 / 30
-"""Seconds from one picture to the next while rounds are made in a row."""
 
 
 class MainScreen(EngineScreen):
@@ -85,8 +83,6 @@ class MainScreen(EngineScreen):
         self._beat: Timer | None = None
         self._digit: Timer | None = None
         self._reading: Timer | None = None
-        self._late: Timer | None = None
-        self._painted = 0.0
 
     @property
     def session(self) -> Session | None:
@@ -98,18 +94,6 @@ class MainScreen(EngineScreen):
         self.app.theme_changed_signal.subscribe(self, lambda _: self.repaint())
         self.repaint()
         self._open()
-
-    def repaint(self) -> None:
-        """Show the state as it is; while rounds rush by, no more often than can be seen."""
-        if not self.is_mounted:
-            return
-        session, now = self._session, time.monotonic()
-        rushing = session is not None and session.owed > 1
-        if not rushing or now - self._painted >= _FRAME:
-            self._painted = now
-            self.paint(session, self._busy())
-        elif self._late is None:
-            self._late = self.set_timer(_FRAME, self._paint_late)
 
     # Workers: they only post messages.
 
@@ -407,16 +391,6 @@ class MainScreen(EngineScreen):
         elif self._reading is None:
             self._reading = self.set_interval(1 / 30, self._read)
         self.repaint()
-
-    def _paint_late(self) -> None:
-        self._late = None
-        self.repaint()
-
-    def _busy(self) -> str:
-        session = self._session
-        if session is None or not self._making or session.owed != 1 or session.playing:
-            return ""
-        return f"making round {len(session.source)}"
 
 
 def _repeat(act: Callable[[], object], count: int) -> None:
