@@ -6,6 +6,7 @@ from tui.lines import Line, Span, fit, spread
 from tui.marks import Marks, Role
 from tui.moment import Phase, phase_name
 from tui.numbers import seconds
+from tui.placed import placed
 from tui.session import Session
 from tui.text import safe
 
@@ -24,11 +25,15 @@ def header(session: Session, marks: Marks, width: int) -> Line:
     """One line: the run on the left, the place in it on the right, which is never cut."""
     place = _place(session, marks)
     wanted = _run(session.source, marks)
+    warning = placed(session.source.header.device).warning
     room = width - sum(len(span.text) for span in place) - 2
     parts = [Span("specstep", Role.STRONG)]
-    for text in wanted:
+    for i, text in enumerate(wanted):
         if sum(len(span.text) for span in parts) + len(text) + 2 <= room:
-            parts.append(Span(f"  {text}", Role.TEXT if len(parts) == 1 else Role.DIM))
+            parts.append(Span(f"  {text}", Role.DIM if i else Role.TEXT))
+        if not i and warning:
+            # It may push out what stands behind it, and is cut before it is left out.
+            parts.append(Span(f"  {marks.finding} {warning}", Role.WARNING))
     return (Span(" "), *spread(tuple(parts), (*place, Span(" ")), width - 1, marks))
 
 
@@ -55,7 +60,7 @@ def _run(source: RoundSource, marks: Marks) -> list[str]:
     options = header_.options
     drafter = header_.drafter.kind if header_.drafter else "no drafter"
     parts = [f"{header_.base.name} + {drafter}"]
-    device = header_.device.get("provider")
+    device = placed(header_.device).ran
     form = f"{options.get('form', '')} k={options.get('k', '?')}".strip()
     parts.append("live" if source.live else "torn" if torn_of(source) else "replay")
     parts.append(f"{device} {marks.dot} {form}" if device else form)
@@ -127,7 +132,8 @@ def _pause(session: Session, keys: tuple[Key, ...]) -> str:
     if damage is not None and moment.index + 1 >= len(session.series):
         return damage
     if moment.index < 0:
-        return f"at the start: {n} makes a round, {s} steps into it, {space} runs, {question} explains"
+        usual = f"at the start: {n} makes a round, {s} steps into it, {space} runs, {question} explains"
+        return _warned(session.source) or usual
     if moment.phase is not Phase.COMMIT:
         return f"inside the round: {s} goes on to its next phase, {n} to its end"
     if moment.index == 0 and session.last > 0:
@@ -141,6 +147,11 @@ def _pause(session: Session, keys: tuple[Key, ...]) -> str:
 
 def _made_here(session: Session) -> bool:
     return hasattr(session.source, "make")
+
+
+def _warned(source: RoundSource) -> str:
+    """What was said before the first round that one should know."""
+    return next((each.message for each in source.events() if each.level == "warning" and each.round is None), "")
 
 
 def _fault(events: tuple[Event, ...]) -> Event | None:
