@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from engine.records import Event
-from tests.tui.runs import Listed, drafted
+from tests.tui.runs import Listed
 from tui import status
 from tui.lines import width_of
 from tui.marks import ASCII, UNICODE, Role
@@ -48,7 +48,7 @@ def test_what_ran_is_told_by_provider_and_nodes(device: dict[str, Any], ran: str
 
 
 def source(device: dict[str, Any], *said: Event) -> Listed:
-    made = Listed([drafted(0, 2)], events=said)
+    made = Listed([], events=said)
     made.header = msgspec.structs.replace(made.header, device=device)
     return made
 
