@@ -2,7 +2,7 @@
 
 import re
 
-from engine.base.state import KeyValueSizes, state_pairs, state_tensors
+from engine.base.state import TYPES, KeyValueSizes, state_pairs, state_tensors
 from engine.base.wiring import Wiring
 from engine.errors import ModelError
 from engine.folders.config import Facts, Names
@@ -50,7 +50,7 @@ def wiring_of(session: Session, facts: Facts) -> Wiring:
 
 
 def check_shapes(session: Session, wiring: Wiring) -> None:
-    """Refuse shapes that passes of one text, a few rows each, do not fit.
+    """Refuse shapes that passes of one text, a few rows each, do not fit, and types that are not read here.
 
     Raises:
         ModelError: with the input, its shape, and what to do.
@@ -66,6 +66,12 @@ def check_shapes(session: Session, wiring: Wiring) -> None:
             f"{session.name}: {wiring.mask} has the fixed shape {_told(mask.shape)}, and a text grows: export the "
             "model with dynamic shapes"
         )
+    for name in (wiring.logits, *wiring.features.values()):
+        if session.outputs[name].type not in TYPES:
+            raise ModelError(
+                f"{session.name}: {name} is {session.outputs[name].type}: export the model with outputs of float or "
+                "float16"
+            )
     for tensor in state_tensors(session, wiring.pairs, wiring.sizes):
         if tensor.axis is None and _KEYS.search(tensor.past):
             shape = session.inputs[tensor.past].shape

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from engine.base.onnx import OnnxBase
+from engine.base.state import TYPES
 from engine.chat import ChatTemplate, template_of
 from engine.compiled import of_graph
 from engine.errors import ModelError, Refused
@@ -110,7 +111,7 @@ class FolderModel:
             vocab_size=vocabulary,
             layers=facts.layers,
             state="hybrid" if hybrid else "attention",
-            dtype=opened.outputs[wiring.logits].type.removeprefix("tensor(").removesuffix(")"),
+            dtype=TYPES[opened.outputs[wiring.logits].type].__name__,
         )
         abilities = Abilities(
             verify="any number of rows in one pass",

@@ -73,7 +73,7 @@ def test_the_way_that_fits_the_graph_is_found_by_a_first_try(loaded: Loaded, kin
     assert graph.abilities.hidden == (HIDDEN if make.hidden else None)
     assert graph.abilities.taps == (LAYERS * HIDDEN if make.taps else None)
     assert (graph.base.vocab_size, graph.base.info.layers) == (VOCAB, LAYERS)
-    assert graph.base.info.dtype == ("float16" if make.dtype == TensorProto.FLOAT16 else "float")
+    assert graph.base.info.dtype == ("float16" if make.dtype == TensorProto.FLOAT16 else "float32")
 
 
 @each_make

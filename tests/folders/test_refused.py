@@ -7,6 +7,7 @@ from pathlib import Path
 
 import onnx
 import pytest
+from onnx import TensorProto
 
 from engine.errors import ModelError
 from engine.folders.model import open_folder
@@ -25,8 +26,19 @@ Spoil = Callable[[Path], None]
         (Make(embeds=True), "takes embeddings in place of token ids"),
         (Make(width=1), "its passes have one row, and a round verifies k"),
         (Make(batch=4), "input_ids has a fixed batch of 4"),
+        (Make(output=TensorProto.BFLOAT16), r"logits is tensor\(bfloat16\): export the model with outputs of float"),
+        (Make(output=TensorProto.DOUBLE), r"logits is tensor\(double\): export the model with outputs of float"),
     ],
-    ids=["last row", "last row, though not told", "no head", "embeddings", "one row", "fixed batch"],
+    ids=[
+        "last row",
+        "last row, though not told",
+        "no head",
+        "embeddings",
+        "one row",
+        "fixed batch",
+        "bfloat16",
+        "double",
+    ],
 )
 def test_a_graph_that_cannot_do_what_a_base_must(tmp_path: Path, layout: str, make: Make, says: str) -> None:
     make = dataclasses.replace(make, genai=layout == "genai")

@@ -22,11 +22,15 @@ _GENAI, _INT64 = "com.microsoft", TensorProto.INT64
 
 @dataclasses.dataclass(frozen=True)
 class Make:
-    """How a graph differs from the usual one of its layout. ``width`` and ``capacity`` are fixed shapes."""
+    """How a graph differs from the usual one of its layout.
+
+    ``dtype`` is that of state and logits, ``output`` of the logits alone; ``width`` and ``capacity`` are fixed shapes.
+    """
 
     genai: bool = False
     seed: int = 0
     dtype: int = TensorProto.FLOAT
+    output: int | None = None
     positions: bool = True
     hidden: bool = False
     taps: bool = False
@@ -163,8 +167,8 @@ class _Builder:
         if make.logits:
             logits = self.op("MatMul", normed, self.op("Transpose", table, perm=[1, 0]))
             given: int | str = 1 if make.last_row == "told" else rows
-            logits = self.cast(logits)
-            self.output(logits, "logits", [make.batch, given, "vocab"], make.dtype)
+            dtype = make.output or make.dtype
+            self.output(self.op("Cast", logits, to=dtype), "logits", [make.batch, given, "vocab"], dtype)
         self.outputs.sort(key=lambda output: output.name.startswith("present"))
         graph = helper.make_graph(self.nodes, "tiny", self.inputs, self.outputs, self.constants)
         opsets = [helper.make_opsetid("", 21), helper.make_opsetid(_GENAI, 1)]
