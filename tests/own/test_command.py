@@ -166,6 +166,16 @@ def test_a_damaged_model_is_listed_refused_and_can_be_removed(data: Path, file: 
     assert specstep("models", "remove", "mine").code == 0
 
 
+def test_what_a_killed_process_left_a_day_ago_goes_when_the_next_is_added(data: Path, file: Path) -> None:
+    for name, age in ((".adding-old", 2 * 86_400), (".adding-now", 0)):
+        (data / name).mkdir(parents=True)
+        then = (data / name).stat().st_mtime - age
+        os.utime(data / name, (then, then))
+    assert specstep("models", "add", file, "--name", "mine").code == 0
+    assert left_over(data) == [".adding-now", "mine"]
+    assert [model["name"] for model in specstep("models", "list", "--json").json] == ["mine"]
+
+
 @pytest.mark.parametrize("package", ["gguf", "onnx"])
 def test_without_the_extra_it_says_what_to_install(
     data: Path, file: Path, monkeypatch: pytest.MonkeyPatch, package: str

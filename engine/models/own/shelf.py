@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -17,6 +18,7 @@ from engine.paths import models_dir
 
 TAKEN = ("bundled", "toy", "toy-hybrid")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_DAY = 24 * 60 * 60
 _HALF_MADE, _REPLACED = ".adding-", ".replaced-"
 
 
@@ -114,6 +116,7 @@ def place(folder: Path, size: int, make: Callable[[Path], None]) -> None:
         free = shutil.disk_usage(folder.parent).free
         if free < size:
             raise ModelError(f"{folder.parent}: no room: about {in_words(size)} are needed, {in_words(free)} are free")
+        _sweep(folder.parent)
         made = Path(tempfile.mkdtemp(prefix=_HALF_MADE, dir=folder.parent))
         try:
             make(made)
@@ -130,6 +133,13 @@ def place(folder: Path, size: int, make: Callable[[Path], None]) -> None:
 def in_words(size: int) -> str:
     """Bytes in megabytes."""
     return f"{size / 1e6:,.1f} MB"
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what was left half-made by a process that was killed, a day or more ago."""
+    for path in (*folder.glob(f"{_HALF_MADE}*"), *folder.glob(f"{_REPLACED}*")):
+        if time.time() - path.stat().st_mtime > _DAY:
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def _swap(made: Path, folder: Path) -> None:
