@@ -116,7 +116,10 @@ def _rank(name: str) -> tuple[int, int, int] | None:
 
 def _nothing(folder: Path) -> str:
     if not folder.is_dir():
-        return f"{folder}: no such folder; give a folder with a model in ONNX, 'bundled' or 'toy'"
+        return (
+            f"{folder}: no such folder, and no model was added by that name (specstep models list); give a folder "
+            "with a model in ONNX, 'bundled' or 'toy'"
+        )
     if any(folder.glob("*.gguf")):
         return f"{folder}: there is a GGUF file and no graph: make one of it with `specstep models add FILE.gguf`"
     if any(folder.glob("*.safetensors")) or any(folder.glob("pytorch_model*.bin")):

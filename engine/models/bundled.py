@@ -179,7 +179,7 @@ def load_drafter(
     manifest = bundle.manifest
     entry = manifest.drafters.get(kind)
     if entry is None:
-        offered = ", ".join(sorted(manifest.drafters)) or "none"
+        offered = ", ".join(sorted(manifest.drafters)) or "none: use lookup, draft-model:NAME or none"
         raise ModelError(f"{bundle.folder}: no drafter {kind!r} in this bundle, it has {offered}")
     if entry.base_sha256 != manifest.base.sha256:
         raise ModelError(f"{bundle.folder}: drafter {kind} was made for another base than the one in this bundle")
