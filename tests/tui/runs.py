@@ -32,7 +32,9 @@ def pieces_of(text: str) -> list[bytes]:
     return pieces
 
 
-def live(takes: Sequence[int] = TAKES, *, max_tokens: int = 60, below: float = 2.0, k: int = 5) -> LiveSource:
+def live(
+    takes: Sequence[int] = TAKES, *, max_tokens: int = 60, below: float = 2.0, k: int = 5, said: tuple[Event, ...] = ()
+) -> LiveSource:
     """A run that continues ``TEXT`` over and over, with a clock that ticks evenly; the bar is over three rounds."""
     pieces = pieces_of(TEXT)
     vocabulary = sorted(set(pieces))
@@ -54,6 +56,7 @@ def live(takes: Sequence[int] = TAKES, *, max_tokens: int = 60, below: float = 2
         Options(k=k, max_tokens=max_tokens, fallback_below=below, fallback_window=3),
         piece=lambda token: vocabulary[token],
         device=lambda: {"provider": "CPU"},
+        opened=lambda: said,
         candidates=3,
         clock=lambda: next(ticks) * STEP_MS,
     )

@@ -6,9 +6,10 @@ import msgspec
 import pytest
 
 from engine.records import Event
-from tests.tui.runs import Listed
+from tests.tui.runs import live
 from tui import status
 from tui.lines import width_of
+from tui.live import LiveSource
 from tui.marks import ASCII, UNICODE, Role
 from tui.placed import placed
 from tui.session import Session
@@ -47,8 +48,8 @@ def test_what_ran_is_told_by_provider_and_nodes(device: dict[str, Any], ran: str
     assert placed(device) == (ran, warning)
 
 
-def source(device: dict[str, Any], *said: Event) -> Listed:
-    made = Listed([], events=said)
+def source(device: dict[str, Any], *said: Event) -> LiveSource:
+    made = live(said=said)
     made.header = msgspec.structs.replace(made.header, device=device)
     return made
 
