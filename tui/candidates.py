@@ -63,8 +63,12 @@ def _head(session: Session, round_: Round, row: int, chosen: int | None, marks: 
     if row >= len(ranks) or chosen is None:
         return line
     rank = ranks[row]
-    where = "beyond what was recorded" if rank is None else f"{rank}. of the drafter's"
-    return (*line, Span(f"  the base's choice: {where}", Role.STRONG if rank != 1 else Role.DIM))
+    where = "is none of the drafter's" if rank is None else f"is its {_ordinal(rank)}"
+    return (*line, Span(f"  the base's choice {where}", Role.STRONG if rank != 1 else Role.DIM))
+
+
+def _ordinal(rank: int) -> str:
+    return str(rank) + {1: "st", 2: "nd", 3: "rd"}.get(rank if rank < 20 else rank % 10, "th")
 
 
 def _best(

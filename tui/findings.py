@@ -42,6 +42,11 @@ class Found:
         """The findings of a round."""
         return self._by_round.get(index, ())
 
+    def follow(self, index: int) -> None:
+        """Choose the first finding of a round, if it has one."""
+        if self._by_round.get(index) and self.all[self.chosen].round != index:
+            self.chosen = self.all.index(self._by_round[index][0])
+
     def choose(self, step: int) -> None:
         """Move the list's cursor."""
         self.chosen = max(0, min(self.chosen + step, len(self.all) - 1))

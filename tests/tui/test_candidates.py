@@ -34,7 +34,7 @@ def test_the_rank_of_the_bases_choice_stands_at_its_row() -> None:
     text = shown(candidates.lines_of(session, session.round(0), UNICODE, 110))
 
     assert text.splitlines()[:3] == [
-        "✗ row 0 behind x  drafted ␣a  rejected  the base's choice: 2. of the drafter's",
+        "✗ row 0 behind x  drafted ␣a  rejected  the base's choice is its 2nd",
         "   base         →␣b 9.0  ␣a 8.0",
         "   drafter      ␣a 5.0  →␣b 4.5",
     ]
@@ -79,7 +79,7 @@ async def test_d_shows_the_candidates_and_n_goes_on_in_them() -> None:
         await screen.press("d")
         assert "candidates of round 0" in screen.lines[0]
         assert "Would a wider draft pay?" in screen.text
-        assert "2. of the drafter's" in screen.text
+        assert "the base's choice is its 2nd" in screen.text
 
         await screen.press("n")
         assert "candidates of round 1" in screen.lines[0]

@@ -98,6 +98,20 @@ def test_findings_are_held_by_their_round() -> None:
     assert found.chosen == len(made.findings) - 1
 
 
+def test_the_list_follows_the_cursor() -> None:
+    with open_trace(FAULTY) as trace:
+        found = Found()
+        found.add(report(trace).findings)
+    found.follow(4)
+    assert found.all[found.chosen].round == 4
+    assert found.all[found.chosen - 1].round == 3
+    found.choose(1)
+    found.follow(4)
+    assert found.all[found.chosen - 1].round == 4
+    found.follow(9999)
+    assert found.all[found.chosen].round == 4
+
+
 def test_the_pane_says_what_was_run_when_there_is_nothing() -> None:
     session = at(Listed([drafted(0, 1)]), 0)
     assert "18 rules are being run" in shown(findings.paint(session, UNICODE, 70, 5))
@@ -142,7 +156,7 @@ async def test_a_trace_is_audited_while_it_is_shown_and_enter_goes_to_a_finding(
             await audited(screen)
             assert f"! {screen.session.found.told}" in screen.lines[0]
             await screen.press("6")
-            assert "1 of 41  enter goes there" in screen.text
+            assert "1/41 enter goes" in screen.text
 
             await screen.press("down", "down", "enter")
             finding = screen.session.found.all[2]

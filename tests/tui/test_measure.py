@@ -9,6 +9,7 @@ from wcwidth import wcswidth
 
 import recordings
 from engine.records import Event, Round
+from engine.trace.audit.finding import Finding
 from engine.trace.reader import open_trace
 from tests.tui.runs import Listed, drafted, plain
 from tests.tui.screens import running
@@ -17,6 +18,8 @@ from tests.tui.test_text import steers
 from tui.lines import fit, width_of
 from tui.marks import ASCII, UNICODE, Marks
 from tui.moment import Phase
+from tui.panes import text as text_pane
+from tui.search import Search, query
 from tui.text import Joiner, cells_of
 
 MARKS = pytest.mark.parametrize("marks", [UNICODE, ASCII], ids=["unicode", "ascii"])
@@ -70,11 +73,17 @@ def test_every_painted_row_takes_the_cells_that_it_claims(
     name: str, marks: Marks, pieces: list[bytes], phase: Phase, width: int
 ) -> None:
     session = at(hostile(pieces), 1, phase)
+    words = b"".join(pieces).decode(errors="surrogateescape")
+    session.found.add([Finding("A1", each, "pos", words, words, words) for each in (1, 1, None)])
+    session.bookmarks.set(1, words)
+    session.search = Search(query(words or "x"), session.source.piece)
+    session.search.feed([session.round(index) for index in range(4)])
     for line in PAINTERS[name](session, marks, width, 12):
         cut = fit(line, width, marks)
         text = "".join(span.text for span in cut)
         assert wcswidth(text) == width_of(cut) <= width
         assert not steers(text)
+    assert wcswidth(text_pane.note(session, marks)) >= 0
 
 
 @MARKS

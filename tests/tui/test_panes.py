@@ -12,7 +12,7 @@ from tui.lines import Line, width_of
 from tui.live import LiveSource
 from tui.marks import ASCII, UNICODE, Marks, Role
 from tui.moment import Moment, Phase
-from tui.panes import cost, fallback, rounds, text
+from tui.panes import cost, fallback, findings, rounds, text
 from tui.panes import round as round_pane
 from tui.panes.pane import Painter
 from tui.session import Session
@@ -23,6 +23,7 @@ PAINTERS: dict[str, Painter] = {
     "fallback": fallback.paint,
     "cost": cost.paint,
     "rounds": rounds.paint,
+    "findings": findings.paint,
 }
 SIZES = ((38, 7), (58, 16), (78, 17), (60, 30))
 
@@ -72,7 +73,7 @@ def test_whatever_a_trace_holds_it_is_painted_safely(
 
 
 @pytest.mark.parametrize("width", [38, 44, 58, 78, 120])
-@pytest.mark.parametrize("name", ["text", "round", "fallback", "cost", "rounds"])
+@pytest.mark.parametrize("name", [*PAINTERS])
 def test_no_line_is_wider_than_the_pane(name: str, width: int) -> None:
     source = finished(live())
     for index in range(0, len(source), 3):

@@ -53,6 +53,10 @@ class Findings(Feature):
         if session is self._session:
             self._go_on()
 
+    def changed(self, session: Session) -> None:
+        if self.host.active != layout.FINDINGS:
+            session.found.follow(session.moment.index)
+
     def scrolled(self, step: int, /) -> bool:
         found = self._here()
         if found is not None:

@@ -41,7 +41,7 @@ def note(session: Session) -> str:
         return f"{100 * found.rounds // max(len(session.source), 1)}% audited"
     if not found.all:
         return ""
-    return f"{found.chosen + 1} of {len(found.all)}  enter goes there"
+    return f"{found.chosen + 1}/{len(found.all)} enter goes"
 
 
 def _nothing(session: Session, found: Found) -> str:

@@ -79,7 +79,7 @@ class Frame(Screen[None]):
             pane.set_class(shown, "-shown")
             pane.set_class(number > 1 and number != layout.ROUNDS and not alone and self._is_right(number), "-right")
             title = (
-                layout.tabs(self.active, pane.size.width - 2) if alone and shown else layout.title(number, self.active)
+                layout.tabs(self.active, self.size.width - 2) if alone and shown else layout.title(number, self.active)
             )
             pane.show(view, title, layout.note(number, session, self.marks) if session else "")
         self.query_one("#caption", Rows).show(self.caption(self.size.width), by_role)
