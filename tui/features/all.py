@@ -11,6 +11,7 @@ from tui.features.exporting import Exporting
 from tui.features.feature import Feature
 from tui.features.findings import Findings
 from tui.features.following import Following
+from tui.features.opening import Opening
 from tui.features.places import Places
 from tui.features.saving import Saving
 from tui.features.search import Searching
@@ -26,6 +27,7 @@ FEATURES: tuple[type[Feature], ...] = (
     Saving,
     Findings,
     Following,
+    Opening,
     Searching,
     Marking,
     Candidates,
