@@ -134,25 +134,26 @@ def row_facts(draft: Draft, logits: Floats, targets: Sequence[int], sampler: Any
 
 
 def _greedy_facts(draft: Draft, logits: Floats, targets: Sequence[int]) -> RowFacts | None:
-    """The facts of finite rows, ``None`` if one is not.
+    """The facts of rows that are finite, ``None`` if one is not.
 
-    A few calls over all rows, and single numbers by ``item``: indexing by arrays costs more than the softmax here.
+    ``None`` too where a target is not the best of its row. A few calls over all rows, and single numbers by ``item``:
+    indexing by arrays costs more than the softmax here.
     """
-    best: list[int] = logits.argmax(axis=1).tolist()
-    if not all(math.isfinite(logits.item(j, token)) for j, token in enumerate(best)):
+    top = np.maximum.reduce(logits, axis=1, keepdims=True)
+    if not all(math.isfinite(top.item(j)) and logits.item(j, token) == top.item(j) for j, token in enumerate(targets)):
         return None
-    scaled = logits - np.maximum.reduce(logits, axis=1, keepdims=True)
-    for j, token in enumerate(best):
-        scaled[j, token] = -np.inf
-    second: list[float] = np.maximum.reduce(scaled, axis=1).tolist()
-    for j, token in enumerate(best):
+    scaled = logits - top
+    for j, token in enumerate(targets):
+        scaled[j, token] = -math.inf
+    gap = [0.0 - scaled.item(j, second) for j, second in enumerate(scaled.argmax(axis=1).tolist())]
+    for j, token in enumerate(targets):
         scaled[j, token] = 0.0
     np.exp(scaled, out=scaled)
     total: list[float] = np.add.reduce(scaled, axis=1).tolist()
     return RowFacts(
         tuple([scaled.item(j, token) / total[j] for j, token in enumerate(targets)]),
         tuple([scaled.item(j, token) / total[j] for j, token in enumerate(draft.tokens)]),
-        tuple([0.0 - gap for gap in second]),
+        tuple(gap),
         0,
     )
 

@@ -1,7 +1,7 @@
 """The widths that a device was compiled for, and how a pass over any number of tokens is made of them."""
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -10,9 +10,9 @@ from engine.errors import EngineFault, Refused
 
 
 class Part(NamedTuple):
-    """One pass: it runs ``width`` rows, of which the first ``count`` are wanted."""
+    """One pass: it runs ``width`` rows, of which the first ``wanted`` count."""
 
-    count: int
+    wanted: int
     width: int
 
 
@@ -40,7 +40,7 @@ class Widths(msgspec.Struct, frozen=True):
         """The fewest rows of one pass."""
         return self.sizes[0] if self.sizes else 1
 
-    def parts(self, count: int, room: int, least: int = 1) -> Iterator[Part]:
+    def parts(self, count: int, room: int, least: int = 1) -> list[Part]:
         """The passes that run ``count`` rows where ``room`` rows fit: as few as can be, padded where none fits exactly.
 
         ``least`` is how many rows each of them has to have, padding included.
@@ -48,12 +48,16 @@ class Widths(msgspec.Struct, frozen=True):
         Raises:
             EngineFault: not even the narrowest pass fits.
         """
+        if not self.sizes:
+            return [Part(count, max(count, least))]
+        parts = []
         while count > 0:
             width = self._width(count, room, least)
             taken = min(count, width)
-            yield Part(taken, width)
+            parts.append(Part(taken, width))
             count -= taken
             room -= taken
+        return parts
 
     def ending_at(self, first: int, last: int) -> list[tuple[int, int]] | None:
         """The passes over rows ``first`` to ``last`` where none can stand behind the last, as spans of rows.
@@ -75,8 +79,6 @@ class Widths(msgspec.Struct, frozen=True):
         return spans
 
     def _width(self, count: int, room: int, least: int) -> int:
-        if not self.sizes:
-            return max(count, least)
         fitting = [size for size in self.sizes if least <= size <= room]
         if not fitting:
             raise EngineFault(f"no pass of a width from {least} up fits {room} positions: widths are {self.sizes}")

@@ -20,11 +20,15 @@ from engine.options import Options
 from engine.records import MINOR, VERSION, End, Event, Header, Prefill, Round
 from engine.replay import hold
 from engine.request import AUTO, LiveRequest
+from engine.stages import stage
 from engine.start import check_pair, check_prompt
 from engine.stats import MINIMUM_SAMPLES, Stats
 from engine.widths import plain_width_warning
 
 PLAIN_SAMPLES = 9
+COUNTED_AT_ONCE = 64
+"""Rounds that wait to be counted: many in a row cost less than one between two passes, which leave nothing cached."""
+
 PILOT_ROUNDS, PILOT_TOKENS = 12, 256
 """Drafted rounds, and tokens at most, that are made and taken back to measure a break-even that is to be the bar."""
 
@@ -117,9 +121,12 @@ class LiveRun:
     ) -> None:
         check_prompt(base, drafter, prompt)
         check_pair(base, drafter, len(prompt), options)
+        stage(f"reading the prompt, {len(prompt)} tokens")
         began = clock()
         logits = prefill(base, prompt)
         ms = (clock() - began) * 1000
+        if plain_samples:
+            stage("measuring plain steps")
         plain_ms = _plain_ms(base, int(prompt[-1]), plain_samples, clock)
         self._device, self._opened = device, opened
         self._before = (*opened(), *_width_events(base, prompt, options))
@@ -128,6 +135,7 @@ class LiveRun:
         self.piece = piece
         self._open_drafter = open_drafter
         self._stats = Stats()
+        self._uncounted: list[Round] = []
         free = dict(run or {})
         if auto_bar:
             options = self._pilot(options)
@@ -157,7 +165,9 @@ class LiveRun:
     def step(self) -> Round | None:
         round_ = self._run.step()
         if round_ is not None:
-            self._stats.add(round_)
+            self._uncounted.append(round_)
+            if len(self._uncounted) == COUNTED_AT_ONCE:
+                self._count()
         return round_
 
     def rewind(
@@ -181,7 +191,7 @@ class LiveRun:
         self._run.drafter = chosen
         self._run.rewind(kept, options)
         self._run.events += [msgspec.structs.replace(said, round=len(kept)) for said in self._opened()[known:]]
-        self._stats = Stats.of(kept)
+        self._stats, self._uncounted = Stats.of(kept), []
         self.header = msgspec.structs.replace(
             self.header,
             device=self._device(),
@@ -191,6 +201,7 @@ class LiveRun:
         )
 
     def end(self) -> End:
+        self._count()
         run = self._run
         end = End(
             reason=run.reason or "aborted",
@@ -200,6 +211,11 @@ class LiveRun:
             plain_ms=self._stats.plain_ms(self.prefill.plain_ms),
         )
         return msgspec.structs.replace(end, stats=self._stats.as_map(self.prefill, end, tokens=run.emitted))
+
+    def _count(self) -> None:
+        for round_ in self._uncounted:
+            self._stats.add(round_)
+        self._uncounted.clear()
 
     def _other(self, name: str, kept: Sequence[Round], options: Options) -> Drafter | None:
         if self._open_drafter is None:

@@ -141,18 +141,20 @@ class OnnxBase:
         """Run ``tokens`` in passes of at least ``least`` rows; the logits of the last ``logit_rows`` of them."""
         self._check(tokens)
         room = sys.maxsize if self._positions is None else self._positions - len(self._tokens)
-        parts = list(self._widths.parts(len(tokens), room, least))
-        rows = self._pass(tokens[: parts[0].count], parts[0], min(logit_rows, parts[0].count))
-        at = parts[0].count
+        parts = self._widths.parts(len(tokens), room, least)
+        if len(parts) == 1:
+            return self._pass(tokens, parts[0], logit_rows)
+        rows = self._pass(tokens[: parts[0].wanted], parts[0], min(logit_rows, parts[0].wanted))
+        at = parts[0].wanted
         for part in parts[1:]:
             # A pass overwrites the rows of the one before.
-            before, rows = rows.copied(), self._pass(tokens[at : at + part.count], part, min(logit_rows, part.count))
+            before, rows = rows.copied(), self._pass(tokens[at : at + part.wanted], part, min(logit_rows, part.wanted))
             rows = before.followed_by(rows)._replace(width=before.width + rows.width)
-            at += part.count
-        return rows if len(parts) == 1 else rows._replace(logits=rows.logits[-logit_rows:])
+            at += part.wanted
+        return rows._replace(logits=rows.logits[-logit_rows:])
 
     def _pass(self, tokens: Sequence[int], part: Part, logit_rows: int) -> Rows:
-        count, start = part.count, len(self._tokens)
+        count, start = part.wanted, len(self._tokens)
         padding = part.width - count
         rows = self._passes.run(tokens, start, logit_rows, padding)
         self._tokens.extend(tokens)

@@ -15,6 +15,8 @@ from engine.errors import Refused
 from engine.records import DrafterInfo
 from engine.session import Session
 
+_PAST = "past_key_values."
+
 
 class DFlashDrafter:
     """Runs a graph as ``engine.models.graph_dflash.dflash_graph`` makes it.
@@ -47,13 +49,11 @@ class DFlashDrafter:
             self._t1 = np.zeros((1, 1, session.size("inputs_embeds")), np.float32)
         self._taps = RowStore(context_length, session.size("taps"), "taps")
         self._context = {
-            name.removeprefix("past_key_values."): np.zeros(
-                (1, context_length, session.size(name, 2), session.size(name, 3)), np.float32
-            )
+            name: np.zeros((1, context_length, session.size(name, 2), session.size(name, 3)), np.float32)
             for name in session.inputs
-            if name.startswith("past_key_values.")
+            if name.startswith(_PAST)
         }
-        self._present = [f"present.{name}" for name in self._context]
+        self._outputs = [*self._row_outputs, *(name.replace(_PAST, "present.", 1) for name in self._context)]
         self._consumed = 0
         self._cached = 0
 
@@ -81,9 +81,10 @@ class DFlashDrafter:
 
     def _run(self, first: int, last: int) -> list[NDArray[Any]]:
         """Take in the positions ``first`` to ``last``; the rows of the block behind them."""
-        feeds = {f"past_key_values.{name}": rows[:, :first] for name, rows in self._context.items()}
-        feeds |= {"taps": self._taps.rows[None, first:last], self._hooks.tokens_in: self._t1}
-        outputs = self._session.run([*self._row_outputs, *self._present], feeds)
+        feeds = {name: rows[:, :first] for name, rows in self._context.items()}
+        feeds["taps"] = self._taps.rows[None, first:last]
+        feeds[self._hooks.tokens_in] = self._t1
+        outputs = self._session.run(self._outputs, feeds)
         own, present = outputs[: len(self._row_outputs)], outputs[len(self._row_outputs) :]
         for rows, new in zip(self._context.values(), present, strict=True):
             rows[:, first:last] = new

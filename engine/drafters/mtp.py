@@ -83,7 +83,7 @@ class MtpDrafter:
         picks: list[Pick] = []
         for j, slot in enumerate(self._slots[:limit]):
             if slot.pass_ is not None:
-                self._fill(slot.pass_, [t1, *(pick.token for pick in picks)])
+                self._fill(slot.pass_, t1, picks)
                 slot.pass_.run(count + j)
             picks.append(pick(slot.row, count + 1 + j) if chain is None else chain.add(slot.row))
             if picks[-1].under(tau):
@@ -114,16 +114,17 @@ class MtpDrafter:
         pass_.inputs["hidden"][0] = self._hidden.rows[first:last]
         pass_.run(last)
 
-    def _fill(self, pass_: Pass, own: Sequence[int]) -> None:
+    def _fill(self, pass_: Pass, t1: int, picks: Sequence[Pick]) -> None:
         """Give a pass behind the first one its last pair, and those before it that its width has room for.
 
-        ``own`` are the tokens behind those that were committed. The last pair's hidden state is there already.
+        The last pair's hidden state is there already.
         """
         width = self._widths.narrowest
         if width == 1:
-            self._hooks.fill(self._token, own[-1:])
+            self._hooks.fill(self._token, (picks[-1].token,))
             return
-        count, made = len(self._tokens), len(own) - 1
+        own = [t1, *(pick.token for pick in picks)]
+        count, made = len(self._tokens), len(picks)
         first = count + made - width
         self._hooks.fill(pass_.inputs[self._hooks.tokens_in], [*self._tokens[first + 1 :], *own][-width:])
         hidden, known = pass_.inputs["hidden"][0], max(0, count - first)

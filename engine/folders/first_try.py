@@ -28,7 +28,7 @@ def best_passes(session: Session, wiring: Wiring, sizes: Mapping[str, int], widt
     """
     arrays = ArrayPasses(session, wiring)
     try:
-        padding = next(widths.parts(2, sys.maxsize)).width - 2
+        padding = widths.parts(2, sys.maxsize)[0].width - 2
         wanted = _tried(arrays, padding if arrays.can_pad else 0)
     except EngineFault as error:
         raise ModelError(f"{session.name}: the graph was tried with two tokens and does not run: {error}") from error

@@ -44,12 +44,12 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
 def test_parts_run_every_row_once_in_passes_of_known_widths(widths: Widths, count: int, spare: int) -> None:
     room = count + widths.narrowest - 1 + spare
     parts = list(widths.parts(count, room))
-    assert sum(part.count for part in parts) == count
-    assert all(part.width in widths.sizes and 1 <= part.count <= part.width for part in parts)
+    assert sum(part.wanted for part in parts) == count
+    assert all(part.width in widths.sizes and 1 <= part.wanted <= part.width for part in parts)
     at = 0
     for part in parts:
         assert at + part.width <= room
-        at += part.count
+        at += part.wanted
 
 
 @given(SIZES, st.integers(0, 200), st.integers(1, 60))
