@@ -64,6 +64,8 @@ def gathered(library: str | None = None) -> dict[str, Any]:
         "path": str(Path(__file__).parents[1]),
         "config": str(paths.config_file()),
         "recent": str(paths.recent_file()),
+        "marks": str(paths.marks_dir()),
+        "copies": str(paths.copies_dir()),
         "added": str(paths.models_dir()),
         "python": f"{platform.python_version()} ({sys.executable})",
         "platform": platform.platform(),
