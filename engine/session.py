@@ -100,6 +100,14 @@ class Session:
         nodes = Counter({name: operators.total() for name, operators in self._operators.items()})
         return dict(nodes.most_common())
 
+    @property
+    def copies_inputs(self) -> bool:
+        """Whether what is bound as an input may be copied then, so that what is written to it later is not seen.
+
+        Only onnxruntime's own CPU provider reads it where it is; another one may have a memory of its own.
+        """
+        return not (self._provider.is_cpu or set(self._operators) == {CPU})
+
     def left_to_cpu(self) -> str | None:
         """What to say where another provider was asked for and some or all of the graph runs on the CPU."""
         left = self._operators.get(CPU)
@@ -226,12 +234,14 @@ class Pass:
         self._seqlens = np.zeros(1, np.int32)
         self._total = np.zeros((), np.int32)
         self._binding = session.binding()
-        lengths = dict(zip(_LENGTHS, (self._seqlens, self._total), strict=True))
-        for name, array in {**inputs, **lengths}.items():
-            self._binding.bind_ortvalue_input(name, ort.OrtValue.ortvalue_from_numpy(array))
+        self._values = {name: ort.OrtValue.ortvalue_from_numpy(array) for name, array in inputs.items()}
+        for name, array in zip(_LENGTHS, (self._seqlens, self._total), strict=True):
+            self._values[name] = ort.OrtValue.ortvalue_from_numpy(array)
         for name, array in outputs.items():
             self._binding.bind_ortvalue_output(name, ort.OrtValue.ortvalue_from_numpy(array))
-        cache.bind(self._binding)
+        self._cache = cache
+        self._bind_inputs()
+        self._again = session.copies_inputs
         self.inputs = inputs
         self.outputs = outputs
 
@@ -239,7 +249,14 @@ class Pass:
         """Run; ``length_after`` is how many positions the cache holds afterwards."""
         self._seqlens[0] = length_after - 1
         self._total[()] = length_after
+        if self._again:
+            self._bind_inputs()
         self._run_bound(self._binding)
+
+    def _bind_inputs(self) -> None:
+        for name, value in self._values.items():
+            self._binding.bind_ortvalue_input(name, value)
+        self._cache.bind(self._binding)
 
 
 def _operators(session: Any) -> dict[str, Counter[str]]:

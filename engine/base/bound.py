@@ -28,6 +28,12 @@ class _Made(NamedTuple):
     rows: Mapping[str, NDArray[Any]]
     bound: list[int]
 
+    def bind_inputs(self, wiring: Wiring) -> None:
+        """Bind what is filled before every run."""
+        self.binding.bind_ortvalue_input(wiring.ids, ort.OrtValue.ortvalue_from_numpy(self.ids))
+        if self.positions is not None:
+            self.binding.bind_ortvalue_input(wiring.positions, ort.OrtValue.ortvalue_from_numpy(self.positions))
+
 
 class BoundPasses:
     """Passes whose inputs and outputs stay where they are; a cut is a shorter length.
@@ -77,6 +83,9 @@ class BoundPasses:
             made.positions[...] = np.arange(start, total)
         if self._wiring.mask in self._session.inputs:
             made.binding.bind_ortvalue_input(self._wiring.mask, self._mask_of(total))
+        if self._session.copies_inputs:
+            made.bind_inputs(self._wiring)
+            made.bound[0] = -1
         made.bound[0] = self._kv.bind(made.binding, start, total, made.bound[0])
         self._session.run_bound(made.binding)
         self._kv.ran(total)
@@ -104,12 +113,10 @@ class BoundPasses:
             for name, size in self._sizes.items()
         }
         binding = self._session.binding()
-        binding.bind_ortvalue_input(self._wiring.ids, ort.OrtValue.ortvalue_from_numpy(ids))
-        if positions is not None:
-            binding.bind_ortvalue_input(self._wiring.positions, ort.OrtValue.ortvalue_from_numpy(positions))
         for name, array in rows.items():
             binding.bind_ortvalue_output(self._names[name], ort.OrtValue.ortvalue_from_numpy(array))
         made = _Made(binding, ids, positions, rows, [-1])
+        made.bind_inputs(self._wiring)
         if width <= CACHED_WIDTH:
             self._passes[width] = made
         return made
