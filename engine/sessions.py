@@ -6,6 +6,7 @@ from typing import Any
 from engine.provider import Provider
 from engine.records import Event
 from engine.session import DEFAULT, Session
+from engine.stages import stage
 
 FALLBACK = "provider-fallback"
 """The code of the event that says that the CPU runs what another provider was asked for."""
@@ -20,6 +21,7 @@ class Sessions:
         self._events: list[Event] = []
 
     def __call__(self, path: Path, *, threads: int = 1) -> Session:
+        stage(f"loading {path.name}")
         made = Session(path, threads=threads, provider=self._provider)
         again = str(path) in self._placements
         self._placements[str(path)] = made.placement()

@@ -18,6 +18,7 @@ from engine.folders.graph import check_shapes, vocabulary_of, wiring_of
 from engine.folders.layout import ModelFolder, model_folder
 from engine.records import BaseInfo, Event
 from engine.session import Session
+from engine.stages import stage
 from engine.tokenizer import Tokenizer
 
 OpenSession = Callable[..., Session]
@@ -104,6 +105,7 @@ class FolderModel:
         vocabulary = vocabulary_of(opened, wiring, facts)
         self._check_tokenizer(vocabulary)
         features = {ours: opened.size(name) for ours, name in wiring.features.items()}
+        stage(f"trying {opened.name} with two tokens")
         passes, cache = best_passes(opened, wiring, {"logits": vocabulary, **features}, fitting)
         hybrid = getattr(passes, "kind", "attention") == "hybrid"
         info = BaseInfo(
@@ -165,6 +167,7 @@ def open_folder(path: Path) -> FolderModel:
         ModelError: it has no known layout, or a file of it is missing or damaged.
     """
     where = model_folder(path)
+    stage(f"reading the tokenizer of {where.name}")
     tokenizer = Tokenizer(where.tokenizer)
     folder = where.tokenizer.parent
     tokens = special_tokens(folder)

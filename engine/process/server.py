@@ -30,6 +30,7 @@ from engine.process.protocol import (
 from engine.process.until import CONDITIONS, END, Until
 from engine.records import End, Event, Round
 from engine.request import LiveRequest
+from engine.stages import heard_by
 from engine.trace.sink import Sink
 from engine.trace.writer import TraceWriter
 
@@ -86,7 +87,8 @@ class Server:
                 self._request = changed(self._request, command.run)
             _tell(self._sink, Event(code="opening", message=f"loading {Path(self._request.model).name}"))
             named = {"id": secrets.token_hex(8), "branch": "main", **self._request.run}
-            return self._begin(msgspec.structs.replace(self._request, run=named))
+            with heard_by(lambda text: _tell(self._sink, Event(code="opening", message=text))):
+                return self._begin(msgspec.structs.replace(self._request, run=named))
         except (Refused, ModelError, EngineFault) as error:
             _tell(self._sink, Event(level="fault", code=FAULT_CODES[type(error)], message=str(error)))
             self._sink.write(encoded(Done(id=self._opened_by, why="refused", message=str(error))))

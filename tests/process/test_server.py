@@ -48,6 +48,14 @@ def test_it_says_hello_with_its_versions_and_what_it_can_do_before_anything_else
         assert {"end", "flip", "zero"} <= set(hello.conditions)
 
 
+def test_while_it_opens_the_run_it_says_what_it_is_at() -> None:
+    with served() as engine:
+        said = [each.message for each in engine.opening if isinstance(each, Event) and each.code == "opening"]
+        assert said == ["loading toy", "reading the prompt, 5 tokens", "measuring plain steps"]
+        begun = next(i for i, each in enumerate(engine.opening) if isinstance(each, Header))
+        assert not any(isinstance(each, Event) and each.code == "opening" for each in engine.opening[begun:])
+
+
 def test_the_rounds_it_sends_are_those_of_the_run() -> None:
     with served() as engine:
         first = engine.ask(Step(rounds=3))
