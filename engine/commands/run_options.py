@@ -15,7 +15,8 @@ PromptFile = Annotated[Path | None, typer.Option("--prompt-file", help="A UTF-8 
 Model = Annotated[
     str,
     typer.Option(
-        "--model", help="bundled, toy, the name of a model that was added, or a folder: an onnxruntime-genai or Optimum export, "
+        "--model",
+        help="bundled, toy, the name of a model that was added, or a folder: an onnxruntime-genai or Optimum export, "
         "or a bundle of models.",
     ),
 ]
@@ -120,15 +121,18 @@ def bar_of(text: str) -> float | None:
         raise Refused(f"--fallback-below is {text!r}: give a number of tokens a round, or auto") from error
 
 
+_NO_FOLDERS = ("bundled", "toy", "toy-hybrid")
+
+
 def model_of(model: str, file: str | None) -> str:
-    """The model, with a graph chosen inside its folder.
+    """The model, with a graph chosen inside its folder, which may be on an engine's machine.
 
     Raises:
         Refused: there is no folder to choose in, or the graph is not named inside it.
     """
     if file is None:
         return model
-    if not Path(model).is_dir():
+    if model in _NO_FOLDERS:
         raise Refused(f"--model-file is {file!r}: it needs --model FOLDER to choose in")
     if Path(file).suffix != ".onnx" or Path(file).is_absolute():
         raise Refused(f"--model-file is {file!r}: give a graph inside the folder, as in onnx/model_q4.onnx")

@@ -38,6 +38,8 @@ def command(seen: Seen) -> typer.Typer:
     [
         ("", {}),
         ("--k 5", {"options": {"k": 5}}),
+        ("--chat --system brief", {"chat": True, "system": "brief"}),
+        ("--model there --model-file onnx/model_q4.onnx", {"model": "there/onnx/model_q4.onnx"}),
         ("--prompt hello --drafter lookup --threads 2", {"prompt": "hello", "drafter": "lookup", "threads": 2}),
         ("--temperature 0.5", {"options": {"temperature": 0.5, "sampler": "rejection"}}),
         ("--fallback auto", {"auto_bar": True, "options": {"fallback_below": 0.0}}),
