@@ -31,7 +31,7 @@ PICTURES = (
     Picture("into", "flip.msgpack", ("5", "n", "s", "s", "s"), (120, 34)),
     Picture("whatif", "flip.msgpack", ("w", "up", "up", "up"), (120, 40)),
     Picture("sweep", "flip.msgpack", ("w", "up", "up", "up", "v", "right"), (120, 24)),
-    Picture("compare", "faults/hidden-stale.msgpack", ("equals_sign", "enter", "n"), (120, 34)),
+    Picture("compare", "faults/hidden-stale.msgpack", ("equals_sign", "enter"), (120, 34)),
     Picture("small", "recovery.msgpack", ("8", "n", "2"), (80, 24)),
     Picture("light", "two-pass.msgpack", ("6", "n"), (120, 34), NAMES[1]),
 )
