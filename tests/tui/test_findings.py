@@ -167,6 +167,23 @@ async def test_a_trace_is_audited_while_it_is_shown_and_enter_goes_to_a_finding(
             assert "A7: round 1" in screen.text or "more" in screen.text
 
 
+async def test_the_mouse_chooses_a_finding_and_a_second_click_goes_there() -> None:
+    with open_trace(FAULTY) as trace:
+        async with running(trace, (120, 40)) as screen:
+            await audited(screen)
+            row = next(y for y, line in enumerate(screen.lines) if "A14   round 0" in line)
+            await screen.pilot.click(offset=(70, row))
+            await screen.settle()
+            assert screen.session.found.chosen == 1
+            assert screen.main.active == 6
+
+            screen.session.jump(3)
+            row = next(y for y, line in enumerate(screen.lines) if "A14   round 0" in line)
+            await screen.pilot.click(offset=(70, row))
+            await screen.settle()
+            assert screen.session.moment.index == 0
+
+
 async def test_events_stop_at_findings() -> None:
     async with running(wrong_counts(at=4), (120, 40)) as screen:
         await audited(screen)

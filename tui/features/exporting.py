@@ -1,6 +1,5 @@
 """Export to a file of one's choice, and copy to the clipboard and a file of ours."""
 
-import datetime
 from pathlib import Path
 
 from engine.errors import SpecstepError
@@ -56,22 +55,21 @@ class Exporting(Feature):
         text = "".join("".join(span.text for span in line).rstrip() + "\n" for line in lines)
         self.host.copy(text)
         try:
-            kept = f"written to {_short(_keep(text, name.lower(), session.moment.index))}"
+            kept = f"and {_short(_keep(text, f'{name.lower()}{max(session.moment.index, 0)}'))}"
         except (SpecstepError, OSError) as error:
-            kept = f"not written to a file: {error}"
-        self.host.say(f"{name}, {len(lines)} lines: {kept}; in the clipboard too, if the terminal allows it")
+            kept = f"only, not to a file: {error}"
+        self.host.say(f"copied to the clipboard {kept}")
 
 
-def _keep(text: str, name: str, index: int) -> Path:
+def _keep(text: str, name: str) -> Path:
     from engine.export import save  # noqa: PLC0415 (numpy)
 
     folder = copies_dir()
     folder.mkdir(parents=True, exist_ok=True)
-    stem = f"{datetime.datetime.now():%Y%m%d-%H%M%S}-{name}-round{max(index, 0)}"
-    path, count = folder / f"{stem}.txt", 1
+    path, count = folder / f"{name}.txt", 1
     while path.exists():
         count += 1
-        path = folder / f"{stem}-{count}.txt"
+        path = folder / f"{name}-{count}.txt"
     save(path, [text])
     return path
 

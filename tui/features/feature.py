@@ -102,6 +102,14 @@ class Feature:
         """Up (negative) or down was pressed; whether it was meant for this feature."""
         return False
 
+    def wheeled(self, _pane: int, _step: int, /) -> bool:
+        """The wheel was turned over a pane; whether it was meant for this feature."""
+        return False
+
+    def clicked(self, _pane: int, _row: int, _width: int, _height: int, /) -> bool:
+        """A row of a pane's content, of this size, was clicked; whether it was meant for this feature."""
+        return False
+
     def entered(self) -> bool:
         """``enter`` was pressed; whether it was meant for this feature."""
         return False

@@ -10,6 +10,7 @@ from engine.errors import TraceError
 from tui import layout
 from tui.features.feature import Feature, Host
 from tui.findings import Found
+from tui.panes.findings import laid
 from tui.series import Fact
 from tui.session import Session
 
@@ -63,17 +64,41 @@ class Findings(Feature):
             found.choose(step)
         return found is not None
 
-    def entered(self) -> bool:
-        found, session = self._here(), self.host.session
-        if found is None or session is None:
+    def wheeled(self, pane: int, step: int, /) -> bool:
+        session = self.host.session
+        if session is None or pane != layout.FINDINGS:
             return False
+        session.found.choose(step)
+        return True
+
+    def clicked(self, pane: int, row: int, width: int, height: int, /) -> bool:
+        session = self.host.session
+        if session is None or pane != layout.FINDINGS:
+            return False
+        rows = laid(session, self.host.marks, width, height)
+        number = rows[row][0] if 0 <= row < len(rows) else None
+        if number is not None and number == session.found.chosen:
+            self._go(session)
+        elif number is not None:
+            session.found.chosen = number
+        return True
+
+    def entered(self) -> bool:
+        session = self.host.session
+        if session is None or self._here() is None:
+            return False
+        self._go(session)
+        return True
+
+    def _go(self, session: Session) -> None:
+        """To the round of the chosen finding."""
+        found = session.found
         finding = found.all[found.chosen]
         if finding.round is None or not 0 <= finding.round < len(session.source):
             self.host.say("this finding is about the run as a whole, not about one round")
         else:
             session.jump(finding.round)
             session.note = f"finding {found.chosen + 1} of {len(found.all)}: {finding.message}"
-        return True
 
     def _here(self) -> Found | None:
         """The findings, if their list has the keys."""

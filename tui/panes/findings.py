@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from engine.trace.audit.finding import Finding
 
 TITLE = "Findings"
+_INDENT = "  "
 _RULE = 6
 _WHERE = 13
 _NAMES = {"end-missing": "end"}
@@ -19,19 +20,25 @@ _NAMES = {"end-missing": "end"}
 
 def paint(session: Session, marks: Marks, width: int, height: int) -> list[Line]:
     """As many findings as there is room for, around the chosen one."""
+    return [line for _, line in laid(session, marks, width, height)]
+
+
+def laid(session: Session, marks: Marks, width: int, height: int) -> list[tuple[int | None, Line]]:
+    """The lines, each with the number of the finding that it is of."""
     found = session.found
-    lines: list[Line] = wrap(safe(found.broken, marks), width, Role.WARNING) if found.broken else []
+    lines: list[tuple[int | None, Line]] = []
+    if found.broken:
+        lines += [(None, line) for line in wrap(safe(found.broken, marks), width, Role.WARNING)]
     if not found.all:
-        return lines or wrap(_nothing(session, found), width, Role.DIM)
-    rows = [_row(finding, i == found.chosen, marks, width) for i, finding in enumerate(found.all)]
-    chosen = found.all[found.chosen]
-    indent = " " * 2
-    told = [(Span(indent), *line) for line in wrap(safe(chosen.message, marks), width - len(indent))]
+        return lines or [(None, line) for line in wrap(_nothing(session, found), width, Role.DIM)]
+    told = wrap(safe(found.all[found.chosen].message, marks), width - len(_INDENT))
     room = max(1, height - len(lines) - len(told))
-    start = max(0, min(found.chosen - room // 2, len(rows) - room))
-    here = found.chosen - start
-    shown = rows[start : start + room]
-    return [*lines, *shown[: here + 1], *told, *shown[here + 1 :]]
+    start = max(0, min(found.chosen - room // 2, len(found.all) - room))
+    for i in range(start, min(start + room, len(found.all))):
+        lines.append((i, _row(found.all[i], i == found.chosen, marks, width)))
+        if i == found.chosen:
+            lines += [(i, (Span(_INDENT), *line)) for line in told]
+    return lines
 
 
 def note(session: Session) -> str:

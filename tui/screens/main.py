@@ -152,9 +152,11 @@ class MainScreen(EngineScreen):
 
     def on_pane_clicked(self, message: Pane.Clicked) -> None:
         """A click shows the pane; in the timeline it goes to the round under it."""
-        number = layout.number_of(message.pane)
-        if number == layout.ROUNDS and self._session is not None and message.y >= 0:
-            size = message.pane.size
+        number, size = layout.number_of(message.pane), message.pane.size
+        where = (message.y, size.width - 2, size.height - 1)
+        if any(feature.clicked(number, *where) for feature in self.features.values()):
+            self.active = number
+        elif number == layout.ROUNDS and self._session is not None and message.y >= 0:
             index = rounds.round_at(self._session, message.x, message.y, size.width - 2, size.height - 1)
             if index is not None:
                 self._session.jump(index)
@@ -164,7 +166,11 @@ class MainScreen(EngineScreen):
 
     def on_pane_wheel(self, message: Pane.Wheel) -> None:
         """Scroll the pane under the mouse."""
-        message.pane.scroll_lines(message.step)
+        number = layout.number_of(message.pane)
+        if any(feature.wheeled(number, message.step) for feature in self.features.values()):
+            self.after()
+        else:
+            message.pane.scroll_lines(message.step)
 
     # Keys.
 
