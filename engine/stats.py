@@ -7,15 +7,19 @@ e = min(v, a + 1) drafts were judged. Sums run over drafted rounds unless they s
 import statistics
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from engine.records import End, Prefill, Round
 
 PHASES = ("draft", "step", "verify", "accept", "rollback", "other")
-COST = ("draft", "verify", "step", "accept", "rollback")
-"""The phases that make a drafted round cost what it does."""
 MINIMUM_SAMPLES = 5
+
+
+def cost_ms(ms: Mapping[str, float]) -> float:
+    """What a drafted round costs: the milliseconds of its phases that are the base's or the drafter's time."""
+    get = ms.get
+    return get("draft", 0.0) + get("verify", 0.0) + get("step", 0.0) + get("accept", 0.0) + get("rollback", 0.0)
 
 
 class ByPosition(NamedTuple):
@@ -27,9 +31,13 @@ class ByPosition(NamedTuple):
 
 
 class Stats:
-    """Counts over rounds, taken in one at a time; every rate is computed from them when asked for."""
+    """Counts over rounds, taken in one at a time; every rate is computed from them when asked for.
 
-    def __init__(self) -> None:
+    Without ``phases`` the times of each phase are not kept, which take most of the memory: ``as_map`` lacks them then.
+    """
+
+    def __init__(self, *, phases: bool = True) -> None:
+        self._phases = phases
         self.rounds = self.plain_rounds = self.drafted = self.verified = self.accepted = self.judged = 0
         self.emitted = self.emitted_drafted = self.timed = self.batches = self.steps = 0
         self.ms: dict[str, array[float]] = defaultdict(lambda: array("d"))
@@ -48,8 +56,9 @@ class Stats:
         """Take in one more round."""
         count, drafted, ms = round_.count, round_.drafted, round_.ms or {}
         self.emitted += count
-        for phase, value in ms.items():
-            self.ms[phase].append(value)
+        if self._phases:
+            for phase, value in ms.items():
+                self.ms[phase].append(value)
         self.timed += count if ms else 0
         if round_.form == "plain" or (drafted == 0 and not _unlogged(round_)):
             self.plain_rounds += 1
@@ -69,7 +78,7 @@ class Stats:
         last = _last_open(round_)
         self._shapes[drafted if last is None else min(last, drafted), round_.take, judged, last] += 1
         if ms:
-            self._costs.append(sum(ms.get(phase, 0.0) for phase in COST))
+            self._costs.append(cost_ms(ms))
 
     @property
     def tokens_per_round(self) -> float | None:

@@ -21,9 +21,10 @@ class Blocks(Generic[T]):
 
     def append(self, value: T) -> None:
         """Add a value at the end."""
-        self.values.append(value)
-        if len(self.values) % BLOCK == 0:
-            self._blocks.append(self._combine(self.values[-BLOCK:]))
+        values = self.values
+        values.append(value)
+        if not len(values) % BLOCK:
+            self._blocks.append(self._combine(values[-BLOCK:]))
 
     def add(self, index: int, value: T) -> None:
         """Combine ``value`` into the one at ``index``."""

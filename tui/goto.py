@@ -30,8 +30,8 @@ def find(text: str, series: Series) -> int:
 
 def _round(text: str, series: Series) -> int:
     index = int(text)
-    if index >= len(series):
-        raise NoSuchPlace(f"round {index} is not there: the last round is {len(series) - 1}")
+    if index >= series.total:
+        raise NoSuchPlace(f"round {index} is not there: the last round is {series.total - 1}")
     return index
 
 
@@ -54,7 +54,7 @@ def _time(text: str, series: Series) -> int:
 def _share(text: str, series: Series) -> int:
     if float(text) > 100:
         raise NoSuchPlace(f"{text}% is more than the run")
-    return round(float(text) / 100 * (len(series) - 1))
+    return round(float(text) / 100 * (series.total - 1))
 
 
 def _flip(_: str, series: Series) -> int:
@@ -70,5 +70,5 @@ _PLACES: tuple[tuple[str, Callable[[str, Series], int]], ...] = (
     (r"(\d+(?:\.\d+)?) ?%", _share),
     (r"(flip)", _flip),
     (r"(start|first)", lambda _, __: 0),
-    (r"(end|last)", lambda _, series: len(series) - 1),
+    (r"(end|last)", lambda _, series: series.total - 1),
 )

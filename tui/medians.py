@@ -9,10 +9,10 @@ EXACT = 4096
 
 
 class Medians:
-    """Samples under names."""
+    """Samples under names, in single precision: there are several for each round."""
 
     def __init__(self) -> None:
-        self._samples: dict[str, array[float]] = defaultdict(lambda: array("d"))
+        self._samples: dict[str, array[float]] = defaultdict(lambda: array("f"))
         self._known: dict[str, tuple[int, float]] = {}
 
     def add(self, name: str, value: float) -> None:

@@ -3,10 +3,12 @@
 import math
 from array import array
 from bisect import bisect_left, bisect_right
-from collections import deque
+from collections.abc import Iterable
+from contextlib import suppress
 from enum import IntFlag
 from typing import NamedTuple
 
+from engine.conditions.about import RollingMean, window_of
 from engine.errors import TraceError
 from engine.records import Round, RoundSource
 from engine.stats import Stats, measured_plain_ms
@@ -20,6 +22,14 @@ SLOW = 3.0
 """A round that took so many times the median of its kind, drafted or plain, is slow."""
 _KNOWN = 16
 """Rounds of a kind before one of them can be slow."""
+
+
+_KEYS = (
+    *("form", "reason", "drafts", "n_drafts", "verified", "take", "emitted", "n_emitted", "cut", "limit"),
+    *("gap", "ms", "fallback"),
+)
+"""What is read of a round in a file."""
+_WIDEST = 2**32 - 1
 
 
 class Fact(IntFlag):
@@ -43,7 +53,9 @@ class Paying(NamedTuple):
     speedup: float | None = None
 
 
-EVENTS = ~Fact.PLAIN
+EVENTS = int(~Fact.PLAIN)
+_PLAIN, _FLIP, _NONE, _ALL, _TIE, _SLOW = map(int, (Fact.PLAIN, Fact.FLIP, Fact.NONE, Fact.ALL, Fact.TIE, Fact.SLOW))
+"""Plain integers, which are or-ed ten times as fast."""
 
 
 class Series:
@@ -56,14 +68,14 @@ class Series:
 
     def __init__(self, source: RoundSource) -> None:
         self._source = source
-        self.stats = Stats()
+        self.stats = Stats(phases=False)
         self.observed = Observed()
         self.tokens = array("q", [0])
         self.clock = array("d", [0.0])
-        self.counts: Blocks[int] = Blocks(max, array("l"))
+        self.counts: Blocks[int] = Blocks(max, array("I"))
         self.facts: Blocks[int] = Blocks(union, array("H"))
-        self.low: Blocks[float] = Blocks(min, array("d"))
-        self.high: Blocks[float] = Blocks(max, array("d"))
+        self.low: Blocks[float] = Blocks(min, array("f"))
+        self.high: Blocks[float] = Blocks(max, array("f"))
         self.drafted_ms, self.plain_ms = Medians(), Medians()
         self.top = 1
         self.flip: int | None = None
@@ -71,14 +83,28 @@ class Series:
         self.last_drafted = 0
         self._events = bytearray()
         self._said = 0
-        self._ahead: dict[int, Fact] = {}
+        self._ahead: dict[int, int] = {}
         self._off = False
         self._paid = Paying()
         self._paid_at = (0, False)
-        self._window = deque[int](maxlen=max(1, window_of(source)))
+        self._mean = RollingMean(window_of(source.header))
 
     def __len__(self) -> int:
         return len(self._events)
+
+    @property
+    def total(self) -> int:
+        """How many rounds there are: of a source that can be read, more than were taken in so far."""
+        return len(self) if self.damage is not None else len(self._source)
+
+    def most(self, start: int, stop: int) -> int | None:
+        """The most tokens that one of rounds ``start`` to ``stop`` emitted; ``None`` where that is not known yet."""
+        if stop <= len(self):
+            return self.counts.over(start, stop)
+        with suppress(TraceError):
+            noted = getattr(self._source, "counts", None)
+            return None if noted is None else int(noted[start:stop].max())
+        return None
 
     @property
     def complete(self) -> bool:
@@ -90,12 +116,21 @@ class Series:
         start = len(self)
         stop = min(len(self._source), start + limit)
         try:
-            for i in range(start, stop):
-                self._add(self._source.round(i))
+            for round_ in self._rounds(start, stop):
+                self._add(round_)
             self._take_in_events()
         except TraceError as error:
             self.damage = str(error)
         return len(self) - start
+
+    def _rounds(self, start: int, stop: int) -> Iterable[Round]:
+        """The rounds, of a file only the keys that are needed; one by one where that is refused, up to the bad one."""
+        part = getattr(self._source, "rounds", None)
+        if part is not None and stop > start:
+            with suppress(TraceError):
+                whole: list[Round] = part(_KEYS, start, stop)
+                return whole
+        return map(self._source.round, range(start, stop))
 
     def mark(self, index: int, fact: Fact) -> None:
         """Say of a round, which may not be read yet, what it does not say itself."""
@@ -103,7 +138,7 @@ class Series:
             self.facts.add(index, fact)
             self._events[index] = 1
         elif index >= 0:
-            self._ahead[index] = self._ahead.get(index, Fact(0)) | fact
+            self._ahead[index] = self._ahead.get(index, 0) | int(fact)
 
     def mean(self, index: int) -> float | None:
         """The rolling mean of tokens a round after a round; ``None`` for a round that is not in the window."""
@@ -149,23 +184,22 @@ class Series:
         return self._paid
 
     def _add(self, round_: Round) -> None:
-        drafted = round_.drafted > 0
-        if drafted or round_.reason == "zero-draft":
-            self._window.append(round_.count)
-            recorded = round_.fallback.mean if round_.fallback else None
-            mean = sum(self._window) / len(self._window) if recorded is None else recorded
+        count = round_.count
+        mean = self._mean.add(round_)
+        if mean is not None:
             self.last_drafted = len(self)
-        else:
-            mean = math.nan
         self.stats.add(round_)
         self.observed.add(round_)
-        self.tokens.append(self.tokens[-1] + round_.count)
+        self.tokens.append(self.tokens[-1] + count)
         slow = self._add_times(round_)
-        self.counts.append(round_.count)
-        known = math.isfinite(mean)
-        self.low.append(mean if known else math.inf)
-        self.high.append(mean if known else -math.inf)
-        self.top = max(self.top, round_.count)
+        self.counts.append(min(max(count, 0), _WIDEST))
+        if mean is None or not math.isfinite(mean):
+            self.low.append(math.inf)
+            self.high.append(-math.inf)
+        else:
+            self.low.append(mean)
+            self.high.append(mean)
+        self.top = max(self.top, count)
         facts = self._facts(round_) | slow | self._ahead.pop(len(self), 0)
         self.facts.append(facts)
         self._events.append(1 if facts & EVENTS else 0)
@@ -181,21 +215,22 @@ class Series:
             medians.add(phase, value)
         medians.add("total", whole)
         usual = medians.roughly("total", _KNOWN)
-        return int(Fact.SLOW) if usual is not None and whole > SLOW * usual else 0
+        return _SLOW if usual is not None and whole > SLOW * usual else 0
 
     def _facts(self, round_: Round) -> int:
-        facts = 0 if round_.drafted else int(Fact.PLAIN)
+        facts = 0 if round_.drafted else _PLAIN
         off = round_.fallback.off if round_.fallback else round_.reason == "fallback"
         if off and not self._off:
-            facts |= Fact.FLIP
+            facts |= _FLIP
             self.flip = len(self) if self.flip is None else self.flip
         self._off = off
         if round_.in_batch and round_.take == 0 and round_.cut != "stop":
-            facts |= Fact.NONE
+            facts |= _NONE
         if round_.drafted and round_.take == round_.drafted:
-            facts |= Fact.ALL
-        if any(gap <= NEAR_TIE for gap in (round_.gap or ())[: round_.take + 1]):
-            facts |= Fact.TIE
+            facts |= _ALL
+        for gap in (round_.gap or ())[: round_.take + 1]:
+            if gap <= NEAR_TIE:
+                return facts | _TIE
         return facts
 
     def _take_in_events(self) -> None:
@@ -205,9 +240,3 @@ class Series:
             fact = {"warning": Fact.WARNING, "fault": Fact.FAULT}.get(event.level)
             if fact is not None and event.round is not None:
                 self.mark(event.round, fact)
-
-
-def window_of(source: RoundSource) -> int:
-    """How many rounds the rolling mean is over."""
-    size = source.header.options.get("fallback_window", 3)
-    return size if isinstance(size, int) and size > 0 else 3

@@ -4,7 +4,7 @@ import math
 from array import array
 
 from engine.records import Round
-from engine.stats import COST
+from engine.stats import cost_ms
 
 _SAME_ANYWAY = ("stop", "budget", "no-drafter")
 """Reasons of a plain round that has nothing to do with the fallback."""
@@ -39,7 +39,7 @@ class Observed:
         if round_.form != "plain" or round_.reason == "zero-draft":
             self.index.append(self.rounds)
             self.counts.append(min(max(count, 0), 2**32 - 1))
-            self.costs.append(sum(ms.get(phase, 0.0) for phase in COST) if ms else math.nan)
+            self.costs.append(cost_ms(ms) if ms else math.nan)
         elif round_.reason not in _SAME_ANYWAY and self.edge is None and len(self.index):
             self.edge, self.edge_rounds, self.edge_tokens = len(self.index), self.rounds, self.tokens
             if self.flip is None and round_.reason is not None:

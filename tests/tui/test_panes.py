@@ -276,3 +276,15 @@ def test_the_header_never_cuts_the_place_in_the_run(width: int) -> None:
     assert len(line) == width
     assert "round 7/" in line
     assert " s " in line[-4:]
+
+
+@pytest.mark.parametrize("name", PAINTERS)
+@pytest.mark.parametrize("index", [60, 99])
+def test_a_round_that_is_shown_before_the_whole_run_was_read_is_painted(name: str, index: int) -> None:
+    session = Session(Listed([drafted(i, i % 5) for i in range(100)]))
+    session.series.take_in(10)
+    session.go(str(index))
+
+    assert session.moment.index == index
+    assert shown(PAINTERS[name](session, UNICODE, 60, 20))
+    assert "reading 10%" in "".join(span.text for span in status.header(session, UNICODE, 100))

@@ -1,5 +1,8 @@
 """What is known of all rounds at once."""
 
+from pathlib import Path
+
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,6 +10,8 @@ from hypothesis import strategies as st
 from engine.fallback import SpecFallback
 from engine.records import Event
 from engine.stats import Stats
+from engine.trace.reader import open_trace
+from engine.trace.writer import TraceWriter
 from tests.tui.runs import Listed, drafted, finished, live, plain, sunk
 from tui.blocks import Blocks, spans, union
 from tui.medians import EXACT, Medians
@@ -163,7 +168,7 @@ def test_break_even_and_speed_up_are_those_of_the_engine() -> None:
     assert series.speedup == stats.speedup(source.end.plain_ms)
 
 
-@given(st.lists(st.floats(0, 100), min_size=1, max_size=50))
+@given(st.lists(st.floats(0, 100, width=32), min_size=1, max_size=50))
 def test_a_median_of_few_samples_is_exact(values: list[float]) -> None:
     medians = Medians()
     for value in values:
@@ -183,3 +188,46 @@ def test_a_median_of_many_samples_lags_by_an_eighth_at_most() -> None:
         median = medians.of("x")
         assert median is not None
         assert median >= value / 2 * 8 / 9 - 1
+
+
+def test_of_a_file_only_some_keys_are_read_and_all_comes_out_the_same() -> None:
+    path = Path(__file__).parents[2] / "recordings" / "flip.msgpack"
+    with open_trace(path) as trace:
+        rounds = [trace.round(i) for i in range(len(trace))]
+        listed = Listed(rounds, window=trace.header.options["fallback_window"])
+        part, whole = Series(trace), Series(listed)
+        part.take_in(len(rounds))
+        whole.take_in(len(rounds))
+
+    assert part.damage is None
+    assert (part.tokens, part.clock, part.flip, part.top) == (whole.tokens, whole.clock, whole.flip, whole.top)
+    for column in ("counts", "facts", "low", "high"):
+        assert getattr(part, column).values == getattr(whole, column).values
+    assert part.break_even == whole.break_even
+    assert part.drafted_ms.of("verify") == whole.drafted_ms.of("verify")
+
+
+def test_what_was_not_read_yet_is_known_by_its_number_and_where_the_file_notes_it_by_its_tokens() -> None:
+    path = Path(__file__).parents[2] / "recordings" / "flip.msgpack"
+    with open_trace(path) as trace:
+        series = Series(trace)
+        series.take_in(10)
+        assert series.total == len(trace)
+        assert series.most(0, len(trace)) == max(trace.round(i).count for i in range(len(trace)))
+    assert Series(Listed([drafted(0, 2)])).most(0, 1) is None
+
+
+def test_a_file_that_breaks_is_taken_in_up_to_the_bad_round(tmp_path: Path) -> None:
+    path = tmp_path / "broken.msgpack"
+    source = Listed([drafted(i, 2) for i in range(9)])
+    with TraceWriter(path) as writer:
+        writer.write(source.header)
+        for i in range(9):
+            writer.write(source.round(i))
+    good = msgspec.msgpack.encode(source.round(6))
+    path.write_bytes(path.read_bytes().replace(good, good.replace(b"\xa4take\x02", b"\xa4take\xc2")))
+    series = Series(open_trace(path))
+    series.take_in(100)
+
+    assert len(series) == series.total == 6
+    assert "take" in str(series.damage)

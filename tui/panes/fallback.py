@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
+from engine.conditions.about import window_of
 from engine.stats import MINIMUM_SAMPLES
 from engine.whatif import Kind, flip_words, limits, rounds_words, rule_of, time_words
 from tui.blocks import spans
@@ -11,7 +12,7 @@ from tui.lines import Line, Span, flow, merged, width_of, wrap
 from tui.marks import Marks, Role
 from tui.numbers import factor
 from tui.plot import Range, Ruler, Scale, curve, pixels_per_cell, ruled_rows
-from tui.series import Fact, Series, window_of
+from tui.series import Fact, Series
 from tui.session import Session
 from tui.whatif import WhatIf
 
@@ -211,7 +212,7 @@ def _state(session: Session, marks: Marks, bar: float, width: int) -> list[Line]
 
 
 def _window(session: Session, width: int) -> list[Line]:
-    size = window_of(session.source)
+    size = window_of(session.source.header)
     index = session.settled
     round_ = session.round(index) if index >= 0 else None
     if round_ is not None and round_.fallback is not None:

@@ -15,7 +15,7 @@ def paint(session: Session, marks: Marks, width: int, height: int) -> list[Line]
     if not total:
         return wrap("No round yet: each will be a column here, as high as the tokens it emitted.", width, Role.DIM)
     start, stop = shown(session, width)
-    overview = [_overview(session, marks, width, start, stop)] if total > width and height >= 3 else []
+    overview = [_overview(session, marks, width, start, stop)] if _is_long(session, width, height) else []
     gap = " " * _gap(session, width)
     bars = _bars(session, marks, start, stop, max(1, height - 1 - len(overview)), gap)
     return [*bars, _signs(session, marks, start, stop, gap), *overview]
@@ -34,6 +34,11 @@ def shown(session: Session, width: int) -> tuple[int, int]:
     return start, min(total, start + width)
 
 
+def _is_long(session: Session, width: int, height: int) -> bool:
+    """Whether there is a line for the whole run: it does not fit, and there is room."""
+    return session.series.total > width and height >= 3
+
+
 def _gap(session: Session, width: int) -> int:
     """Empty cells between the columns: one, while all rounds fit with it."""
     return 1 if len(session.series) * 2 <= width else 0
@@ -41,10 +46,9 @@ def _gap(session: Session, width: int) -> int:
 
 def round_at(session: Session, x: int, y: int, width: int, height: int) -> int | None:
     """The round under a cell of the pane."""
-    total = len(session.series)
     start, stop = shown(session, width)
-    if total > width and height >= 3 and y == height - 1:
-        return spans(total, width)[x][0]
+    if _is_long(session, width, height) and y == height - 1:
+        return spans(session.series.total, width)[x][0]
     index = start + x // (1 + _gap(session, width))
     return index if index < stop else None
 
@@ -95,10 +99,11 @@ def _overview(session: Session, marks: Marks, width: int, start: int, stop: int)
     series = session.series
     steps = len(marks.heights)
     line = []
-    for first, last in spans(len(series), width):
-        plain = series.facts.over(first, last) & Fact.PLAIN
+    for first, last in spans(series.total, width):
+        most = series.most(first, last)
+        plain = last <= len(series) and series.facts.over(first, last) & Fact.PLAIN
         inside = first < stop and last > start
         role = Role.STRONG if inside else Role.PLAIN if plain else Role.DIM
-        level = round(series.counts.over(first, last) / series.top * steps)
-        line.append(Span(marks.heights[max(level, 1) - 1], role))
+        level = 0 if most is None else min(max(round(most / series.top * steps), 1), steps)
+        line.append(Span(marks.heights[level - 1] if level else marks.unjudged, role))
     return merged(line)

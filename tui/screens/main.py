@@ -25,13 +25,16 @@ from tui.screens.engine import EngineScreen
 from tui.screens.help import HelpScreen
 from tui.screens.palette import PaletteScreen
 from tui.session import Session
+from tui.waiting import Waiting
 
 Opener = Callable[[], RoundSource]
 T = TypeVar("T")
 
-_READ_FOR = 0.008
+_READ_FOR = 0.012
 """Seconds of reading at a time while a long trace is taken in."""
-_READ_STEP = 64
+_READ_STEP = 256
+_LOOK = 0.1
+"""Seconds from one look at the opening to the next."""
 
 
 class MainScreen(EngineScreen):
@@ -75,7 +78,7 @@ class MainScreen(EngineScreen):
             super().__init__()
             self.then = then
 
-    def __init__(self, opener: Opener, marks: Marks, waiting: str, keys: tuple[Key, ...] = KEYS) -> None:
+    def __init__(self, opener: Opener, marks: Marks, waiting: Waiting, keys: tuple[Key, ...] = KEYS) -> None:
         super().__init__(marks, waiting, keys)
         self.features: dict[str, Feature] = {kind.name: kind(self) for kind in FEATURES}
         self._opener = opener
@@ -93,6 +96,7 @@ class MainScreen(EngineScreen):
         """Start to open the source."""
         self.app.theme_changed_signal.subscribe(self, lambda _: self.repaint())
         self.repaint()
+        self._clock = self.set_interval(_LOOK, self.repaint)
         self._open()
 
     # Workers: they only post messages.
@@ -125,6 +129,7 @@ class MainScreen(EngineScreen):
 
     def on_main_screen_opened(self, message: Opened) -> None:
         """Show the source."""
+        self._clock.stop()
         self.show(message.source)
 
     def on_main_screen_done(self, message: Done) -> None:
@@ -133,7 +138,7 @@ class MainScreen(EngineScreen):
 
     def on_main_screen_failed(self, message: Failed) -> None:
         """There is nothing to show: leave with the reason."""
-        self.app.exit(message.error)
+        self.app.exit(None if self._waiting.given_up else message.error)
 
     def on_main_screen_made(self, message: Made) -> None:
         """Take in what the engine made, and let it make what is still owed."""
@@ -216,6 +221,9 @@ class MainScreen(EngineScreen):
             self.after()
 
     def action_interrupt(self) -> None:
+        if self._session is None:
+            self.action_quit()
+            return
         if not (self._session and self._session.count) and any(feature.escaped() for feature in self.features.values()):
             self.after()
             return
@@ -257,6 +265,8 @@ class MainScreen(EngineScreen):
         self.push(PaletteScreen(self.marks, self.keys, self._run_chosen))
 
     def action_quit(self) -> None:
+        if self._session is None:
+            self._waiting.give_up()
         self.app.exit()
 
     # What features use: see ``Host``.
@@ -395,7 +405,7 @@ class MainScreen(EngineScreen):
                 self._reading.stop()
                 self._reading = None
         elif self._reading is None:
-            self._reading = self.set_interval(1 / 30, self._read)
+            self._reading = self.set_interval(1 / 40, self._read)
         self.repaint()
 
 
