@@ -27,6 +27,8 @@ _ERROR_NAMES = (
 )
 ORT_ERRORS: tuple[type[Exception], ...] = tuple(getattr(native, name) for name in _ERROR_NAMES if hasattr(native, name))
 """Every type that this build of onnxruntime raises; they share no base of their own."""
+PASS_ERRORS: tuple[type[Exception], ...] = (*ORT_ERRORS, RuntimeError)
+"""What a pass raises: with a binding also a type of Python's own."""
 
 _REGISTERED: set[Path] = set()
 """onnxruntime keeps a library for the whole process, and so do we."""

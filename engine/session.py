@@ -11,7 +11,7 @@ import onnxruntime as ort
 from numpy.typing import NDArray
 
 from engine.errors import EngineFault, ModelError
-from engine.execution import ORT_ERRORS, Device, first_line, offer
+from engine.execution import ORT_ERRORS, PASS_ERRORS, Device, first_line, offer
 from engine.provider import CPU, Provider
 from engine.unloadable import explained, problem_of
 
@@ -183,8 +183,7 @@ class Session:
         """
         try:
             self._run_bound(binding)
-        # With a binding onnxruntime raises a type of Python's own.
-        except (*ORT_ERRORS, RuntimeError) as error:
+        except PASS_ERRORS as error:
             raise EngineFault(f"{self.name}: the pass failed in onnxruntime: {first_line(error)}") from error
 
     def _dead(self, *_: Any) -> None:

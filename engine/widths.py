@@ -84,14 +84,38 @@ def plain_width_warning(base: Base, prompt: Sequence[int], batch: int) -> str | 
     Raises:
         EngineFault: the base broke, or a row is not finite.
     """
-    room = batch if base.context_length is None else min(batch, base.context_length - base.consumed)
-    if room < 2:
-        return None
-    found = compare(run_both_ways(base, [prompt[i % len(prompt)] for i in range(room)]))
-    if found.identical == found.rows:
+    found = _compared_behind(base, prompt, batch)
+    if found is None or found.identical == found.rows:
         return None
     return (
         f"a padded plain step is not the exact twin of a row of a batch of {found.rows} on this machine: "
         f"{found.rows - found.identical} of {found.rows} rows differ, by up to {found.difference:.2g}, and "
         f"{found.flips} choose another token, so that plain and speculative text may part at a near tie"
     )
+
+
+def batch_warning(base: Base, prompt: Sequence[int], batch: int) -> str | None:
+    """What to say where the rows of a ``batch`` and single steps choose different tokens.
+
+    They are run as in ``plain_width_warning``. Where it is no near tie, a provider or a driver computes one of them
+    wrong.
+
+    Raises:
+        EngineFault: the base broke, or a row is not finite.
+    """
+    found = _compared_behind(base, prompt, batch)
+    if found is None or not found.flips:
+        return None
+    return (
+        f"a batch of {found.rows} rows and single steps choose different tokens on {found.flips} of {found.rows} rows "
+        f"here, where logits differ by up to {found.difference:.2g} and the closest choice has a gap of "
+        f"{found.gap:.2g}: plain and speculative text will part"
+    )
+
+
+def _compared_behind(base: Base, prompt: Sequence[int], batch: int) -> Comparison | None:
+    """Both ways over tokens of the prompt behind it; ``None`` where fewer than two fit."""
+    room = batch if base.context_length is None else min(batch, base.context_length - base.consumed)
+    if room < 2:
+        return None
+    return compare(run_both_ways(base, [prompt[i % len(prompt)] for i in range(room)]))

@@ -11,7 +11,7 @@ from engine.errors import EngineFault, Refused
 from engine.live import LiveRun
 from engine.options import Options
 from engine.probe.bits import CONTINUED, probe_bits
-from engine.widths import Comparison, Pair, compare, plain_width_warning, run_both_ways
+from engine.widths import Comparison, Pair, batch_warning, compare, plain_width_warning, run_both_ways
 from tests.engine.toys import PROMPT, spoiled
 
 VOCAB = 9
@@ -96,6 +96,29 @@ def test_a_run_that_pads_its_plain_steps_checks_them_at_its_start(plain_width: i
     assert [(event.code, event.level) for event in live.events] == [(code, "warning") for code in codes]
     kept = [live.step(), live.step()]
     live.rewind([round_ for round_ in kept if round_ is not None][:1])
+    assert [event.code for event in live.events] == codes
+
+
+@pytest.mark.parametrize(("by", "flips"), [(0.0, 0), (1e-4, 0), (50.0, 1)])
+def test_a_batch_that_chooses_otherwise_than_single_steps_is_told(by: float, flips: int) -> None:
+    base = Drifting(by)
+    base.prefill(PROMPT)
+    warning = batch_warning(base, PROMPT, 4)
+    assert (warning is None) == (flips == 0)
+    if warning is not None:
+        assert f"choose different tokens on {flips} of 4 rows here, where logits differ by up to 50" in warning
+    assert base.consumed == len(PROMPT)
+
+
+@pytest.mark.parametrize(
+    ("placement", "codes"),
+    [({}, []), ({"CPUExecutionProvider": 9}, []), ({"QNNExecutionProvider": 9}, ["batch-differs"])],
+    ids=["unknown", "cpu", "qnn"],
+)
+def test_another_provider_than_the_cpu_is_checked_at_the_start_of_a_run(
+    placement: dict[str, int], codes: list[str]
+) -> None:
+    live = LiveRun(Drifting(50.0), None, PROMPT, Options(max_tokens=6), device=lambda: {"placement": placement})
     assert [event.code for event in live.events] == codes
 
 
