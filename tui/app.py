@@ -8,6 +8,7 @@ from tui.keys import KEYS, Key
 from tui.marks import Marks
 from tui.screens.main import MainScreen, Opener
 from tui.themes import ANSI_VARIABLES, DARK, LIGHT, NAMES
+from tui.waiting import Waiting
 
 
 class SpecstepApp(App[SpecstepError]):
@@ -22,12 +23,12 @@ class SpecstepApp(App[SpecstepError]):
         opener: Opener,
         marks: Marks,
         *,
-        waiting: str,
+        waiting: str | Waiting,
         theme: str = NAMES[0],
         keys: tuple[Key, ...] = KEYS,
     ) -> None:
         super().__init__()
-        self._main = MainScreen(opener, marks, waiting, keys)
+        self._main = MainScreen(opener, marks, Waiting(waiting) if isinstance(waiting, str) else waiting, keys)
         self.set_keymap(
             {key.id: ",".join(key.keys) for key, own in zip(keys, KEYS, strict=True) if key.keys != own.keys}
         )
@@ -37,6 +38,9 @@ class SpecstepApp(App[SpecstepError]):
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return ANSI_VARIABLES
+
+    async def action_quit(self) -> None:
+        self._main.action_quit()
 
     def get_default_screen(self) -> Screen[None]:
         return self._main

@@ -104,9 +104,11 @@ def screen(
     if engine is None:
         wanted = demo(wanted, _told(context))
     words = None if engine is None else given(context, wanted)
+    from tui.waiting import Waiting  # noqa: PLC0415 (Rich: only for the screen)
+
     live = Live(Wanted(wanted, record, engine, words, timeout, in_process))
     try:
-        show(live.open, "loading the model and reading the prompt", look)
+        show(live.open, Waiting("loading the model and reading the prompt", live.stages, live.stop), look)
     finally:
         live.close()
 
@@ -115,9 +117,11 @@ def screen(
 def watch(target: Target, ascii_only: Ascii = None, mouse: Mouse = None, theme: Theme = None) -> None:
     """Follow an engine that writes the trace format; with --json, or without a terminal, a line a round."""
     look = settings(ascii_only, mouse, theme)
+    from tui.waiting import Waiting  # noqa: PLC0415
+
     watching = Watching(target)
     try:
-        show(watching.open, f"waiting for {target}", look)
+        show(watching.open, Waiting(f"waiting for {target}", stop=watching.close), look)
     finally:
         watching.close()
 

@@ -29,6 +29,21 @@ class Live:
         self._wanted = wanted
         self._source: LiveSource | None = None
         self._engine: RemoteRun | None = None
+        self._given_up = False
+
+    def stages(self) -> tuple[str, ...]:
+        """What the opening was at so far; the last of them it is at still."""
+        engine = self._engine
+        first = "starting the engine" if self._wanted.engine is None else f"starting {self._wanted.engine}"
+        if self._wanted.in_process:
+            return ("loading in this process",)
+        return (first,) if engine is None else (first, *engine.stages)
+
+    def stop(self) -> None:
+        """Give up the opening at once, from another thread than it runs in."""
+        self._given_up = True
+        if self._engine is not None:
+            self._engine.kill()
 
     def open(self) -> "LiveSource":
         """Load the model, read the prompt, begin the recording.
@@ -45,6 +60,8 @@ class Live:
             run = opened(self._wanted.request)
         else:
             self._engine = self._started()
+            if self._given_up:
+                self._engine.kill()
             run = self._engine.open()
         if self._wanted.record is not None:
             from engine.recorder import Recorder  # noqa: PLC0415

@@ -33,7 +33,8 @@ class Link:
 
     ``timeout`` is the time in seconds that it may send nothing when something is awaited; it can be changed.
     ``conditions`` are the names that it can stop at, once the run is open. ``send``
-    and ``close`` may be called while another thread waits.
+    and ``close`` may be called while another thread waits. ``stages`` are what the engine said that it was at while it
+    opened its run.
 
     Raises:
         Refused: there is no such command.
@@ -45,6 +46,7 @@ class Link:
         self._stream = RecordStream()
         self._arrived: deque[AnyRecord | Unknown] = deque()
         self._damage: Lost | None = None
+        self.stages: list[str] = []
         self._child = Child(launch.command, launch.environment)
 
     @property
@@ -136,6 +138,8 @@ class Link:
                     if done.why != "refused":
                         return heard
                     raise ModelError(done.message) if fault and fault.code == "model" else Refused(done.message)
+                case Event(code="opening") as event:
+                    self.stages.append(event.message)
                 case Event() as event:
                     fault = event if event.level == "fault" else fault
                     heard.append(event)

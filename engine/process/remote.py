@@ -63,6 +63,11 @@ class RemoteRun:
         return self
 
     @property
+    def stages(self) -> tuple[str, ...]:
+        """What the engine was at while it opened the run; may be asked while another thread is in ``open``."""
+        return () if self._link is None else tuple(self._link.stages)
+
+    @property
     def timeout(self) -> float:
         """Seconds."""
         return self._timeout

@@ -13,6 +13,7 @@ from tui.settings import THEMES, Settings, read
 
 if TYPE_CHECKING:
     from engine.records import RoundSource
+    from tui.waiting import Waiting
 
 NO_TERMINAL = "the screen needs a terminal; without one use `specstep stats TRACE` or `specstep record`"
 
@@ -44,7 +45,7 @@ def settings(ascii_only: bool | None, mouse: bool | None, theme: str | None) -> 
     )
 
 
-def show(opener: Callable[[], "RoundSource"], waiting: str, wanted: Settings) -> None:
+def show(opener: Callable[[], "RoundSource"], waiting: "str | Waiting", wanted: Settings) -> None:
     """Run the screen over what ``opener`` gives, until it is left.
 
     Raises:

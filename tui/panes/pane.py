@@ -20,12 +20,15 @@ Painter = Callable[[Session, Marks, int, int], list[Line]]
 
 
 class View(NamedTuple):
-    """What is painted from: the session (``None`` while the source is being opened), the signs, the styles."""
+    """What is painted from: the session (``None`` while the source is being opened), the signs, the styles.
+
+    ``waiting`` makes the lines of the focused pane meanwhile.
+    """
 
     session: Session | None
     marks: Marks
     styles: dict[Role, Style]
-    waiting: str = ""
+    waiting: Callable[[int], list[Line]] | None = None
 
 
 class Pane(Widget):
@@ -99,7 +102,7 @@ class Pane(Widget):
         view, room = self._view, width - 2
         body: list[Line]
         if view.session is None:
-            body = [(Span(view.waiting, Role.DIM),)]
+            body = [] if view.waiting is None else view.waiting(room)
         else:
             body = self._body(view.session, view.marks, room, height - 1)
         window, above, below = self._window(body, height - 1)

@@ -16,6 +16,7 @@ from tui.marks import Marks
 from tui.screens.frame import Frame
 from tui.screens.prompt import PromptScreen
 from tui.session import Session
+from tui.waiting import Waiting
 
 _FRAME = 1 / 30
 """Seconds from one picture to the next while rounds are made in a row."""
@@ -31,7 +32,7 @@ class EngineScreen(Frame):
             super().__init__()
             self.source, self.error = source, error
 
-    def __init__(self, marks: Marks, waiting: str, keys: tuple[Key, ...] = KEYS) -> None:
+    def __init__(self, marks: Marks, waiting: Waiting, keys: tuple[Key, ...] = KEYS) -> None:
         super().__init__(marks, waiting, keys)
         self._session: Session | None = None
         self._making = False

@@ -14,6 +14,7 @@ from tui.panes.pane import Bar, Pane, Rows, View
 from tui.session import Session
 from tui.story import story
 from tui.themes import styles
+from tui.waiting import Waiting
 
 
 class Frame(Screen[None]):
@@ -23,7 +24,7 @@ class Frame(Screen[None]):
     HORIZONTAL_BREAKPOINTS: list[tuple[int, str]] | None = [(0, "-one"), (100, "-two"), (140, "-wide")]  # noqa: RUF012 (declared so by Textual)
     VERTICAL_BREAKPOINTS: list[tuple[int, str]] | None = [(0, "-short"), (20, "-tall")]  # noqa: RUF012 (declared so by Textual)
 
-    def __init__(self, marks: Marks, waiting: str, keys: tuple[Key, ...] = KEYS) -> None:
+    def __init__(self, marks: Marks, waiting: Waiting, keys: tuple[Key, ...] = KEYS) -> None:
         super().__init__(classes="-ascii" if marks.plain_text else "")
         self.marks = marks
         self.keys = keys
@@ -69,7 +70,8 @@ class Frame(Screen[None]):
     def paint(self, session: Session | None, busy: str) -> None:
         """Show a session, and what it waits for, if anything."""
         by_role = self.styles_by_role
-        view = View(session, self.marks, by_role, self._waiting)
+        view = View(session, self.marks, by_role)
+        focused = view._replace(waiting=lambda width: self._waiting.lines(self.marks, width))
         self.set_class(self.zoomed, "-zoomed")
         self.set_class(session is not None and bool(session.found.all), "-found")
         alone = self.alone
@@ -81,7 +83,7 @@ class Frame(Screen[None]):
             title = (
                 layout.tabs(self.active, self.size.width - 2) if alone and shown else layout.title(number, self.active)
             )
-            pane.show(view, title, layout.note(number, session, self.marks) if session else "")
+            pane.show(focused if shown else view, title, layout.note(number, session, self.marks) if session else "")
         self.query_one("#caption", Rows).show(self.caption(self.size.width), by_role)
         self._bar("header", lambda width: self._header(session, width), by_role)
         self._bar("status", lambda width: self._status(session, busy, width), by_role)
@@ -96,12 +98,12 @@ class Frame(Screen[None]):
 
     def _header(self, session: Session | None, width: int) -> Line:
         if session is None:
-            return (Span(" specstep", Role.STRONG), Span(f"  {self._waiting}", Role.DIM))
+            return (Span(" specstep", Role.STRONG), Span(f"  {self._waiting.title}", Role.DIM))
         return status.header(session, self.marks, width)
 
     def _status(self, session: Session | None, busy: str, width: int) -> Line:
         if session is None:
-            return (Span(f" {self._waiting}", Role.STRONG),)
+            return self._waiting.line(self.marks)
         return status.pending(session, self.marks, width) or status.why(
             session, busy, self.marks, width, self._story(session), self.keys
         )
