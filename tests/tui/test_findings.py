@@ -155,7 +155,7 @@ async def test_a_trace_is_audited_while_it_is_shown_and_enter_goes_to_a_finding(
         async with running(trace, (80, 24)) as screen:
             await audited(screen)
             assert f"! {screen.session.found.told}" in screen.lines[0]
-            await screen.press("6")
+            await screen.press("6", "escape")
             assert "1/41 enter goes" in screen.text
 
             await screen.press("down", "down", "enter")

@@ -3,6 +3,7 @@
 import asyncio
 from pathlib import Path
 
+import msgspec
 import pytest
 from rich.cells import cell_len
 from textual.widgets import Input
@@ -306,10 +307,19 @@ async def test_the_layout_follows_the_terminal_while_it_runs() -> None:
 
 
 async def test_80_by_24_shows_a_round_of_seven_drafts_whole() -> None:
-    source = Listed([drafted(i, 3, 7, draft_p=(0.5,) * 7, target_p=(0.5,) * 8, gap=(1.0,) * 8) for i in range(9)])
+    known = {"draft_p": (0.5,) * 7, "target_p": (0.5,) * 8, "gap": (1.0,) * 8}
+    firsts = [200 if i else 0 for i in range(9)]
+    source = Listed(
+        [
+            drafted(i, 3, 7, pos=4 * i, consumed=4 * i + 4, t1=first, emitted=(first, 0, 1, 2), **known)
+            for i, first in enumerate(firsts)
+        ]
+    )
+    source.header = msgspec.structs.replace(source.header, options={**source.header.options, "k": 7})
     async with running(source, (80, 24)) as screen:
         await screen.press("n")
 
+        assert screen.session.found.all == []
         assert " more" not in screen.lines[1]
         assert "next round's token" in screen.text
         assert "verify 3.00" in screen.text
