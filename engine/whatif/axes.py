@@ -1,5 +1,6 @@
 """The bars and windows of a sweep."""
 
+import math
 from collections.abc import Iterable
 
 WINDOWS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
@@ -8,10 +9,10 @@ _LOWEST = 1.5
 
 
 def bars_for(top: int, wanted: Iterable[float | None] = (), most: int = 10) -> tuple[float, ...]:
-    """Up to ``most`` bars evenly from 1.5 to ``top``, the most tokens that a round emitted, and those ``wanted``."""
-    step = 0.5
-    while _LOWEST + step * (most - 1) < top:
-        step += 0.5
+    """Up to ``most`` (two at least) bars evenly from 1.5 to ``top``, the most tokens that a round emitted, and those
+    ``wanted``."""
+    most = max(most, 2)
+    step = max(0.5, math.ceil((top - _LOWEST) / (most - 1) * 2) / 2)
     even = [_LOWEST + step * i for i in range(most) if _LOWEST + step * i <= max(top, _LOWEST)]
     return tuple(sorted({*even, *(bar for bar in wanted if bar)}))
 

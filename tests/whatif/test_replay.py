@@ -173,5 +173,6 @@ def test_the_axes_of_a_sweep_hold_what_was_wanted_and_fit_the_run() -> None:
     assert bars_for(6, (0.0, None, 2.57, 2.0)) == (1.5, 2.0, 2.5, 2.57, 3.0, 3.5, 4.0, 4.5, 5.0, 5.5, 6.0)
     assert len(bars_for(100)) <= 10
     assert bars_for(1) == (1.5,)
+    assert [bars_for(8, most=most)[:2] for most in (0, 1, 2, 3)] == [(1.5, 8.0)] * 3 + [(1.5, 5.0)]
     assert windows_for(5, (3, 40)) == (1, 2, 3, 4, 40)
     assert windows_for(0) == (1,)
