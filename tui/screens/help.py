@@ -57,7 +57,9 @@ def _signs(marks: Marks) -> tuple[tuple[str, Role, str], ...]:
         (marks.plain, Role.PLAIN, "plain: a round without drafts"),
         (marks.flip, Role.FLIP, "the flip: drafting is given up after this round"),
         (marks.tie, Role.TIE, "a near-tie: the base's two best choices were almost equal"),
-        (marks.finding, Role.WARNING, "a message of the engine"),
+        (marks.finding, Role.WARNING, "a finding of the audit, or a message of the engine"),
+        (marks.stop, Role.KEY, "a round at which a breakpoint stops"),
+        (marks.bookmark, Role.KEY, "a round that you marked"),
     )
 
 
