@@ -116,7 +116,11 @@ def info(name: Name, as_json: flag.Json = False) -> None:
     from engine.models.own.shelf import find  # noqa: PLC0415 (onnxruntime)
 
     facts = _facts(find(name))
-    typer.echo(as_lines(facts) if as_json else "\n".join(f"{key:<14} {_in_words(facts[key])}" for key in facts))
+    if as_json:
+        typer.echo(as_lines(facts))
+        return
+    for key, value in {**facts, **facts.pop("source", {})}.items():
+        typer.echo(f"{key:<14} {_in_words(value)}")
 
 
 @app.command()
@@ -215,4 +219,4 @@ def _in_words(value: Any) -> str:
         case list() | tuple():
             return " ".join(map(str, value)) or "-"
         case _:
-            return visible(str(value).encode("utf-8", "surrogateescape"))[1:-1]
+            return visible(str(value or "-").encode("utf-8", "surrogateescape"))[1:-1]

@@ -19,7 +19,7 @@ from engine.session import Session
 from engine.tokenizer import Tokenizer
 
 BUNDLED = Path(__file__).parent / "bundle"
-MANIFEST, TOKENIZER = "bundle.json", "tokenizer.json"
+MANIFEST, TOKENIZER, CHAT_TEMPLATE = "bundle.json", "tokenizer.json", "chat_template.jinja"
 FORMAT = 1
 
 OpenSession = Callable[..., Session]
@@ -98,13 +98,16 @@ class Bundle:
         if not source:
             return {}
         hidden = manifest.shape.get("hidden_size", 0)
+        stops = zip(source.get("stop_texts", ()), manifest.stop_tokens, strict=False)
         return {
             "layout": "bundle",
             "kind": source.get("architecture"),
             "file": source.get("file"),
             "bytes": sum(file.bytes for file in manifest.files.values()),
             "context": manifest.context_length,
-            "stops": " ".join(map(str, manifest.stop_tokens)) or "none known: a run goes on to its last token",
+            "stops": ", ".join(f"{text} ({id_})" for text, id_ in stops)
+            or "none known: a run goes on to its last token",
+            "chat": (self.folder / CHAT_TEMPLATE).is_file(),
             "can": {
                 "verify": "any number of rows in one pass",
                 "truncate": "at any position",

@@ -56,7 +56,7 @@ def test_a_model_is_added_told_of_and_removed(data: Path, file: Path) -> None:
     assert "tiny-llama.q8" in specstep("models", "list").out
     told = specstep("models", "info", "tiny-llama.q8").out
     assert "\x1b" not in told
-    assert "file Tiny Llama.Q8.gguf" in told
+    assert "file           Tiny Llama.Q8.gguf\n" in told
 
     removed = specstep("models", "remove", "tiny-llama.q8")
     assert (removed.code, left_over(data)) == (0, [])
@@ -71,6 +71,9 @@ def test_an_added_model_runs_by_its_name_and_by_its_folder(data: Path, file: Pat
         assert specstep("record", "--model", model, *run, "-o", trace).code == 0
         with open_trace(trace) as source:
             assert source.header.base.name == "mine"
+            assert source.header.run["model"]["stops"] == f"<|im_end|> ({END})"
+            assert source.header.run["model"]["chat"] is True
+            assert source.header.run["model"]["can"]["taps"] == 32
             assert source.header.prompt == tuple(map(WORDS.index, ("hello", "Ġ", "1", "2")))
             assert source.header.options["stop_tokens"] == [END]
     probed = specstep("probe", "--model", "mine", "--prompt", "hello", "--max-tokens", "8", "--plain-width", "2")

@@ -9,13 +9,11 @@ import numpy as np
 
 from engine.errors import EngineFault, ModelError
 from engine.models.bundle_writer import Layout, Networks, write_bundle
-from engine.models.bundled import Manifest, load_base, open_bundle
+from engine.models.bundled import CHAT_TEMPLATE, Manifest, load_base, open_bundle
 from engine.models.own.architecture import Network, network_of
 from engine.models.own.container import GgufFile
 from engine.models.own.vocabulary import Vocabulary, vocabulary_of
 from engine.models.weights import Storage
-
-CHAT_TEMPLATE = "chat_template.jinja"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,6 +79,7 @@ class Plan:
             "parameters": sum(int(tensor.n_elements) for tensor in file.tensors.values()),
             "licence": file.get("general.license", str, ""),
             "taps": list(self.taps),
+            "stop_texts": [self.vocabulary.library.id_to_token(token) for token in self.vocabulary.stop_tokens],
             "special_tokens": self.vocabulary.names,
         }
         layout = Layout(
