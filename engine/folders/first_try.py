@@ -54,7 +54,7 @@ def best_passes(session: Session, wiring: Wiring, sizes: Mapping[str, int], widt
 def _tried(passes: Passes, padding: int) -> np.ndarray:
     """Two tokens, one of them taken back, two more: the rows of the last two. Nothing is left of it."""
     passes.run([0, 1], 0, 2, padding)
-    passes.cut(1)
-    rows = passes.run([2, 1], 1, 2, padding)["logits"].copy()
+    left = passes.cut(1)
+    rows = passes.run([*[0][left:], 2, 1], left, 2, padding)["logits"].copy()
     passes.cut(0)
     return rows

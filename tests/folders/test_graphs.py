@@ -1,5 +1,6 @@
 """Graphs of both layouts as bases: whatever their inputs are called and however they keep state, the rows are right."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,10 @@ from engine.errors import EngineFault
 from engine.folders.model import LoadedGraph, open_folder
 from engine.loop import run
 from engine.options import Options
-from tests.folders.tiny_folder import CONTEXT, HIDDEN, LAYERS, VOCAB, Make, genai, optimum
+from tests.folders.tiny_folder import CONTEXT, HIDDEN, LAYERS, VOCAB, Make, genai, optimum, write_tokenizer
+from tests.hybrid.tiny_hybrid import CONTEXT as HYBRID_CONTEXT
+from tests.hybrid.tiny_hybrid import Plan
+from tests.hybrid.tiny_hybrid import write as write_hybrid
 
 ONE_BUFFER, TWO_BUFFERS = "one buffer, written in place", "two buffers that take turns"
 MAKES = {
@@ -150,6 +154,20 @@ def test_speculative_text_is_plain_text(loaded: Loaded, kind: str, drafter: str,
     result = run(base, chosen, PROMPT, options)
     assert result.tokens == plain
     assert any(round_.take < len(round_.drafts or ()) for round_ in result.rounds)
+
+
+def test_a_model_whose_state_cannot_all_be_cut_is_one_too(tmp_path: Path) -> None:
+    write_hybrid(tmp_path, Plan()).rename(tmp_path / "model.onnx")
+    (tmp_path / "config.json").write_text(json.dumps({"max_position_embeddings": HYBRID_CONTEXT}), encoding="utf-8")
+    write_tokenizer(tmp_path)
+    graph = open_folder(tmp_path).load()
+    assert graph.abilities.cache == "arrays, with states that are put back and not cut"
+    assert graph.abilities.truncate == "at any position; what cannot be cut is put back and run again"
+    assert graph.base.info.state == "hybrid"
+    options = Options(max_tokens=40, k=3)
+    plain = run(graph.base, None, PROMPT, options).tokens
+    graph.base.rollback(0)
+    assert run(graph.base, LookupDrafter(shortest=1), PROMPT, options).tokens == plain
 
 
 @pytest.mark.parametrize("kind", ["genai", "optimum"])
