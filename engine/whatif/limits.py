@@ -16,7 +16,7 @@ def limits(header: Header, end: End | None, answer: Answer) -> Iterator[str]:
             "a flip later than the recorded one cannot be known from a trace: the rounds are bounds, the time is "
             "unknown; run it live with this bar"
         )
-    elif answer.saved_ms is None:
+    elif answer.saved_ms is None and answer.kind is Kind.FLIPS:
         yield "no time is estimated: the rounds, or a plain step, were not timed"
     if answer.kind is Kind.FLIPS and header.options.get("sampler") == "rejection":
         yield (

@@ -26,6 +26,7 @@ class Asking(Feature):
         session.pause()
         if session.whatif is None:
             self._begin(session)
+            self.host.after()
         else:
             self.host.ask("bar window", FORMS, f"{session.whatif.bar:g} {session.whatif.window}", self._typed)
 

@@ -63,7 +63,7 @@ class SweepScreen(ListingScreen):
         return [
             fit(words, width, self.marks),
             (Span(f"{rounds_words(answer)}, {time_words(answer)}"),),
-            *wrap(f"{what}; [ ] recorded, < > asked for, * fastest, ? not known, - never flips", width, Role.DIM),
+            *wrap(f"{what}; [ ] recorded, < > asked for, * fastest, ? not known, - never", width, Role.DIM),
             (),
             (Span(f"{'window':>{_LABEL}}", Role.DIM), Span(bars, Role.DIM)),
             (
