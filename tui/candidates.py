@@ -17,7 +17,7 @@ NONE = (
 )
 T = TypeVar("T")
 
-_LABEL = 13
+_LABEL = 8
 _INDENT = "   "
 
 

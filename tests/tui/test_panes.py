@@ -15,6 +15,7 @@ from tui.moment import Moment, Phase
 from tui.panes import cost, fallback, findings, rounds, text
 from tui.panes import round as round_pane
 from tui.panes.pane import Painter
+from tui.series import Fact
 from tui.session import Session
 
 PAINTERS: dict[str, Painter] = {
@@ -288,3 +289,39 @@ def test_a_round_that_is_shown_before_the_whole_run_was_read_is_painted(name: st
     assert session.moment.index == index
     assert shown(PAINTERS[name](session, UNICODE, 60, 20))
     assert "reading 10%" in "".join(span.text for span in status.header(session, UNICODE, 100))
+
+
+def test_the_overview_of_a_long_run_shows_the_flip_and_a_finding_wherever_they_are() -> None:
+    rounds_ = [drafted(i, i % 3) for i in range(500)] + [plain(500 + i) for i in range(100)]
+    session = at(Listed(rounds_), 10)
+    session.series.mark(321, Fact.FINDING)
+
+    overview = shown(rounds.paint(session, UNICODE, 60, 5)).splitlines()[-1]
+    assert overview.index("!") == 32
+    assert overview.index("▲") == 50
+    assert overview.count("!") == overview.count("▲") == 1
+
+
+@pytest.mark.parametrize(
+    ("phase", "says", "hides"),
+    [
+        (Phase.DRAFT, ("held    10 positions",), ("walk", "kept", "behind them")),
+        (Phase.VERIFY, ("held    10 → 14 positions, 4 of them not yet kept", "behind them"), ("walk", "rolled")),
+        (Phase.ACCEPT, ("walk    1 ✓  2 ✗  stops, 1 not looked at", "not needed"), ("rolled",)),
+        (Phase.COMMIT, ("held    10 → 12 positions", "kept    10-11  rolled back 12-13"), ("walk", "not yet")),
+    ],
+)
+def test_a_step_into_a_round_says_what_is_held_compared_kept_and_rolled_back(
+    phase: Phase, says: tuple[str, ...], hides: tuple[str, ...]
+) -> None:
+    painted = shown(round_pane.paint(at(Listed([drafted(0, 1, 3)]), 0, phase), UNICODE, 78, 30))
+    assert all(words in painted for words in says)
+    assert not any(words in painted for words in hides)
+
+
+def test_a_round_that_is_all_right_rolls_nothing_back_and_the_row_behind_decides() -> None:
+    source = Listed([drafted(0, 3, 3)])
+    accepting = shown(round_pane.paint(at(source, 0, Phase.ACCEPT), UNICODE, 78, 30))
+    assert "walk    1 ✓  2 ✓  3 ✓  to the end" in accepting
+    assert "␣t200" in next(line for line in accepting.splitlines() if "behind them" in line)
+    assert "rolled back nothing" in shown(round_pane.paint(at(source, 0), UNICODE, 78, 30))

@@ -101,9 +101,13 @@ def _overview(session: Session, marks: Marks, width: int, start: int, stop: int)
     line = []
     for first, last in spans(series.total, width):
         most = series.most(first, last)
-        plain = last <= len(series) and series.facts.over(first, last) & Fact.PLAIN
+        facts = series.facts.over(first, last) if last <= len(series) else 0
         inside = first < stop and last > start
-        role = Role.STRONG if inside else Role.PLAIN if plain else Role.DIM
+        role = Role.STRONG if inside else Role.PLAIN if facts & Fact.PLAIN else Role.DIM
+        if facts & (Fact.FINDING | Fact.FAULT | Fact.FLIP):
+            found = facts & (Fact.FINDING | Fact.FAULT)
+            line.append(Span(marks.finding, Role.WARNING) if found else Span(marks.flip, Role.FLIP))
+            continue
         level = 0 if most is None else min(max(round(most / series.top * steps), 1), steps)
         line.append(Span(marks.heights[level - 1] if level else marks.unjudged, role))
     return merged(line)
