@@ -119,7 +119,8 @@ def info(name: Name, as_json: flag.Json = False) -> None:
     if as_json:
         typer.echo(as_lines(facts))
         return
-    for key, value in {**facts, **facts.pop("source", {})}.items():
+    source = facts.pop("source", {})
+    for key, value in {**facts, **source}.items():
         typer.echo(f"{key:<14} {_in_words(value)}")
 
 
@@ -212,11 +213,11 @@ def _line(model: "Added") -> str:
 
 def _in_words(value: Any) -> str:
     match value:
-        case None:
+        case None | "":
             return "-"
         case dict():
             return ", ".join(f"{key} {_in_words(each)}" for key, each in value.items()) or "-"
         case list() | tuple():
             return " ".join(map(str, value)) or "-"
         case _:
-            return visible(str(value or "-").encode("utf-8", "surrogateescape"))[1:-1]
+            return visible(str(value).encode("utf-8", "surrogateescape"))[1:-1]

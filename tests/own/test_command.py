@@ -55,6 +55,8 @@ def test_a_model_is_added_told_of_and_removed(data: Path, file: Path) -> None:
     assert facts["source"]["taps"] == [0, 2]
     assert "tiny-llama.q8" in specstep("models", "list").out
     told = specstep("models", "info", "tiny-llama.q8").out
+    assert "start_token    -\n" in told
+    assert "source" not in told
     assert "\x1b" not in told
     assert "file           Tiny Llama.Q8.gguf\n" in told
 
