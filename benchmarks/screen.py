@@ -1,7 +1,8 @@
 """What the screen costs over a trace of a million rounds: first paint, step, jump, run to a breakpoint, memory.
 
 Run ``python -m benchmarks.screen [--rounds N] [--folder DIR] [--trace FILE]``; the trace takes about 600 bytes a round.
-Times are CPU times of the thread that paints, medians where there are many; the first paint also as wall time, which a busy machine stretches.
+Times are CPU times of the thread that paints, medians where there are many; the first paint also as wall time, which a
+busy machine stretches.
 """
 
 import argparse

@@ -7,6 +7,7 @@ from tui.lines import Line, Span, left, wrap, wrap_parts
 from tui.marks import Marks, Role
 from tui.moment import Phase, phase_name, phases_of
 from tui.numbers import logits, milliseconds, probability
+from tui.panes import positions
 from tui.series import NEAR_TIE
 from tui.session import Session
 from tui.story import named, quoted, story
@@ -110,6 +111,8 @@ def _columns(session: Session, round_: Round, marks: Marks, width: int) -> Table
 def _table(table: Table) -> list[Line]:
     rows = [_head(table), _given(table)]
     rows += [_draft(table, j) for j in range(table.round_.drafted)]
+    if table.phase in (Phase.VERIFY, Phase.ACCEPT) and 0 < table.round_.in_batch == table.round_.drafted:
+        rows.append(_last_row(table))
     decided = table.phase is Phase.COMMIT or (table.phase is Phase.VERIFY and not table.round_.drafted)
     if decided and table.round_.next is not None:
         rows.append(_next(table))
@@ -184,6 +187,23 @@ def _word(table: Table, verdict: Verdict) -> tuple[Span, ...]:
     return (Span(f" {verdict.value}", VERDICT_ROLES[verdict]),) if table.words else ()
 
 
+def _last_row(table: Table) -> Line:
+    """What the base chose behind the last draft: of use only if all of them are accepted."""
+    round_, marks, last = table.round_, table.marks, table.round_.drafted
+    if table.phase is Phase.ACCEPT and round_.take < last:
+        said: tuple[Span, ...] = (Span("not needed", Role.DIM),)
+    elif _at(round_.targets, last) is None:
+        said = (Span("not recorded", Role.DIM),)
+    else:
+        said = (*_token(table, _at(round_.targets, last), Role.TEXT), *_weights(table, last))
+    return (
+        Span("  "),
+        Span(_position(round_, last + 1), Role.DIM),
+        Span(left("behind them", table.token + 8, marks), Role.DIM),
+        *said,
+    )
+
+
 def _next(table: Table) -> Line:
     round_, marks = table.round_, table.marks
     label = "next round's token" if table.token >= 18 else "next"
@@ -210,10 +230,7 @@ def _position(round_: Round, offset: int) -> str:
 
 def _facts(session: Session, round_: Round, marks: Marks, width: int) -> list[Line]:
     phase = session.moment.phase
-    facts: list[tuple[str, str]] = []
-    if round_.pos is not None:
-        moved = "" if phase < Phase.COMMIT else f" {marks.to} {_or_unknown(round_.consumed)}"
-        facts.append(("held", f"{round_.pos}{moved} positions"))
+    facts = positions.facts(round_, phase, marks)
     if phase >= Phase.VERIFY and round_.drafted:
         rows = round_.in_batch + (round_.form == "one-pass")
         padded = f" (padded to {round_.width})" if round_.width and round_.width > rows else ""
@@ -277,7 +294,3 @@ def _fact(label: str, text: str, marks: Marks, width: int) -> list[Line]:
 
 def _at(values: tuple[T, ...] | None, index: int) -> T | None:
     return values[index] if values is not None and index < len(values) else None
-
-
-def _or_unknown(value: int | None) -> str:
-    return "?" if value is None else str(value)
