@@ -26,9 +26,10 @@ class SpecstepApp(App[SpecstepError]):
         waiting: str | Waiting,
         theme: str = NAMES[0],
         keys: tuple[Key, ...] = KEYS,
+        first: str = "",
     ) -> None:
         super().__init__()
-        self._main = MainScreen(opener, marks, Waiting(waiting) if isinstance(waiting, str) else waiting, keys)
+        self._main = MainScreen(opener, marks, Waiting(waiting) if isinstance(waiting, str) else waiting, keys, first)
         self.set_keymap(
             {key.id: ",".join(key.keys) for key, own in zip(keys, KEYS, strict=True) if key.keys != own.keys}
         )

@@ -12,6 +12,7 @@ from engine.commands.exits import complain_of, exit_of
 from engine.commands.requests import given, takes_request
 from engine.commands.watch import Target
 from engine.errors import Refused, SpecstepError, TraceError
+from tui.commands.demo import demo as tour
 from tui.commands.keys import keys
 from tui.commands.showing import Ascii, Mouse, Theme, settings, show
 from tui.demo import demo
@@ -43,7 +44,7 @@ screen_app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exc
 watch_app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 
-OWN: dict[str, Callable[..., None]] = {"keys": keys}
+OWN: dict[str, Callable[..., None]] = {"demo": tour, "keys": keys}
 """The commands of the screen that have a name."""
 
 

@@ -140,6 +140,7 @@ KEYS: tuple[Key, ...] = (
     Key("enter", ("enter",), "enter", "enter", "enter", "In Findings: to the round of the chosen one.", LOOK),
     Key("theme", ("t",), "t", "theme", "theme", "Next theme: dark, light, the terminal's own dark and light.", LOOK),
     Key("open", ("O",), "O", "do('opening.open')", "open", "Open a recording, or a trace opened lately.", REST),
+    Key("tour", ("D",), "D", "do('touring.start')", "tour", "A tour of the fallback; from there, of faults.", REST),
     Key("palette", ("colon", "ctrl+p"), ":", "palette", "palette", "Every action, found by its name.", REST),
     Key("about", ("i",), "i", "do('about.open')", "about", "What this is a run of: model, device, options.", REST),
     Key("help", ("question_mark", "f1"), "?", "help", "help", "This page.", REST, 7, 5),

@@ -13,7 +13,7 @@ Liner = Callable[[int], Line]
 """Makes a line for a width."""
 
 NAMES = ("Text", "Round", "Fallback", "Cost", "Rounds", "Findings")
-ROUND, FALLBACK, ROUNDS, FINDINGS = 2, 3, 5, 6
+TEXT, ROUND, FALLBACK, ROUNDS, FINDINGS = 1, 2, 3, 5, 6
 
 
 PAINTERS: tuple[Painter, ...] = (

@@ -45,8 +45,8 @@ def settings(ascii_only: bool | None, mouse: bool | None, theme: str | None) -> 
     )
 
 
-def show(opener: Callable[[], "RoundSource"], waiting: "str | Waiting", wanted: Settings) -> None:
-    """Run the screen over what ``opener`` gives, until it is left.
+def show(opener: Callable[[], "RoundSource"], waiting: "str | Waiting", wanted: Settings, first: str = "") -> None:
+    """Run the screen over what ``opener`` gives, until it is left. ``first`` is an action to begin with.
 
     Raises:
         SpecstepError: the source could not be opened.
@@ -56,7 +56,7 @@ def show(opener: Callable[[], "RoundSource"], waiting: "str | Waiting", wanted: 
     from tui.marks import ASCII, UNICODE  # noqa: PLC0415
 
     marks = ASCII if wanted.ascii else UNICODE
-    app = SpecstepApp(opener, marks, waiting=waiting, theme=theme, keys=wanted.keys)
+    app = SpecstepApp(opener, marks, waiting=waiting, theme=theme, keys=wanted.keys, first=first)
     error = app.run(mouse=wanted.mouse)
     if error is not None:
         raise error

@@ -15,9 +15,11 @@ from tui.features.opening import Opening
 from tui.features.places import Places
 from tui.features.saving import Saving
 from tui.features.search import Searching
+from tui.features.touring import Touring
 from tui.features.whatif import Asking
 
 FEATURES: tuple[type[Feature], ...] = (
+    Touring,
     Breaks,
     Asking,
     Compare,

@@ -78,8 +78,11 @@ class MainScreen(EngineScreen):
             super().__init__()
             self.then = then
 
-    def __init__(self, opener: Opener, marks: Marks, waiting: Waiting, keys: tuple[Key, ...] = KEYS) -> None:
+    def __init__(
+        self, opener: Opener, marks: Marks, waiting: Waiting, keys: tuple[Key, ...] = KEYS, first: str = ""
+    ) -> None:
         super().__init__(marks, waiting, keys)
+        self._first = first
         self.features: dict[str, Feature] = {kind.name: kind(self) for kind in FEATURES}
         self._opener = opener
         self._active_before: int | None = None
@@ -127,10 +130,12 @@ class MainScreen(EngineScreen):
         else:
             self.post_message(self.Done(lambda: done(came)))
 
-    def on_main_screen_opened(self, message: Opened) -> None:
-        """Show the source."""
+    async def on_main_screen_opened(self, message: Opened) -> None:
+        """Show the source, and do what is to be done first."""
         self._clock.stop()
         self.show(message.source)
+        if self._first:
+            await self.run_action(self._first)
 
     def on_main_screen_done(self, message: Done) -> None:
         """Take in what a feature's thread brought."""
