@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from engine.errors import SpecstepError
 from engine.records import RoundSource
 from tui.comparing import Comparing
 from tui.features.feature import Feature
@@ -39,8 +40,11 @@ class Compare(Feature):
     def _open(self, path: Path) -> None:
         from engine.trace.reader import open_trace  # noqa: PLC0415 (numpy: only to read a trace)
 
-        self.host.say(f"opening {path}")
-        self.host.thread(lambda: open_trace(path), self._show, lambda error: self.host.say(str(error)))
+        def failed(error: SpecstepError) -> None:
+            self.host.say(str(error).replace(str(path), path.name))
+
+        self.host.say(f"opening {path.name}")
+        self.host.thread(lambda: open_trace(path), self._show, failed)
 
     def _show(self, other: RoundSource) -> None:
         session = self.host.session

@@ -56,9 +56,16 @@ def side(name: str, round_: Round | None, piece: Piece, marks: Marks, width: int
         row = (Span(f"{marks.of(verdict)} ", role), Span(draft, role), Span(" "), Span(base))
         lines.append((*row, *_gap(round_, j, marks)))
     if round_.take == len(drafts) and len(targets) > len(drafts):
-        row = (Span(f"{marks.carried} ", Role.CARRIED), Span(" " * (token + 1)))
         base = _base(targets, len(drafts), piece, marks, token)
-        lines.append((*row, Span(base, Role.CARRIED), *_gap(round_, len(drafts), marks)))
+        blank = Span(" " * (token + 1))
+        lines.append(
+            (
+                Span(f"{marks.carried} ", Role.CARRIED),
+                blank,
+                Span(base, Role.CARRIED),
+                *_gap(round_, len(drafts), marks),
+            )
+        )
     return lines
 
 
