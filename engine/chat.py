@@ -43,7 +43,7 @@ class ChatTemplate:
         messages.append({"role": "user", "content": prompt})
         try:
             return self._template.render(messages=messages, add_generation_prompt=True, **self._tokens)
-        except (TemplateError, TypeError, ValueError) as error:
+        except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError, RecursionError) as error:
             raise Refused(f"{self._name}: the chat template refuses this: {error}") from error
 
 

@@ -10,7 +10,7 @@ import msgspec
 from engine.base.onnx import OnnxBase
 from engine.base.state import TYPES
 from engine.chat import ChatTemplate, template_of
-from engine.compiled import of_graph
+from engine.compiled import Widths, of_graph
 from engine.errors import ModelError, Refused
 from engine.folders.config import TOKENIZER_CONFIG, adds_bos, special_tokens
 from engine.folders.first_try import best_passes
@@ -116,7 +116,7 @@ class FolderModel:
             dtype=TYPES[opened.outputs[wiring.logits].type].__name__,
         )
         abilities = Abilities(
-            verify="any number of rows in one pass",
+            verify=_passes_of(fitting),
             truncate="at any position; what cannot be cut is put back and run again" if hybrid else "at any position",
             hidden=features.get("hidden"),
             taps=features.get("taps"),
@@ -158,6 +158,12 @@ class FolderModel:
                 f"{self.where.tokenizer}: its tokens go up to {known - 1}, the model has {vocabulary}: they "
                 "are not of the same model"
             )
+
+
+def _passes_of(widths: Widths) -> str:
+    if not widths.sizes:
+        return "any number of rows in one pass"
+    return f"in passes of {' or '.join(map(str, widths.sizes))} rows, padded"
 
 
 def open_folder(path: Path) -> FolderModel:

@@ -156,6 +156,20 @@ def test_speculative_text_is_plain_text(loaded: Loaded, kind: str, drafter: str,
     assert any(round_.take < len(round_.drafts or ()) for round_ in result.rounds)
 
 
+@pytest.mark.parametrize("layout", ["genai", "optimum"])
+def test_passes_of_a_fixed_length_are_padded_to_it(loaded: Loaded, tmp_path: Path, layout: str) -> None:
+    make = Make(genai=layout == "genai", width=8)
+    graph = open_folder(genai(tmp_path, make) if make.genai else optimum(tmp_path, make)).load()
+    assert graph.abilities.verify == "in passes of 8 rows, padded"
+    tokens = random_tokens(29)
+    wanted = rows_of(loaded(Make(genai=make.genai)).base, tokens)
+    at = 0
+    for width in (8, 1, 3, 17):
+        rows = rows_of(graph.base, tokens[at : at + width])
+        np.testing.assert_allclose(rows, wanted[at : at + width], atol=1e-4)
+        at += width
+
+
 def test_a_model_whose_state_cannot_all_be_cut_is_one_too(tmp_path: Path) -> None:
     write_hybrid(tmp_path, Plan()).rename(tmp_path / "model.onnx")
     (tmp_path / "config.json").write_text(json.dumps({"max_position_embeddings": HYBRID_CONTEXT}), encoding="utf-8")

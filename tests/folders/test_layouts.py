@@ -170,8 +170,17 @@ def test_of_several_templates_the_default_one_is_used(folder: Path) -> None:
         ("{{ messages.append(1) }}", "refuses this"),
         ("{{ ''.__class__.__mro__ }}", "refuses this: access to attribute '__class__'"),
         ("{{ messages[5].content }}", "refuses this"),
+        ("{% for i in range(10**9) %}{% endfor %}", "refuses this: Range too big"),
+        ("{{ 1 // 0 }}", "refuses this: .* by zero"),
     ],
-    ids=["it says so itself", "it changes what it is given", "it reaches out of its sandbox", "it is wrong"],
+    ids=[
+        "it says so itself",
+        "it changes what it is given",
+        "it reaches out of its sandbox",
+        "it is wrong",
+        "it is long",
+        "it divides",
+    ],
 )
 def test_a_template_that_will_not_is_refused(folder: Path, template: str, says: str) -> None:
     change(folder / "tokenizer_config.json", chat_template=template)
