@@ -31,7 +31,7 @@ def main() -> None:
     parser.add_argument("model", type=Path, help="a folder of transformers, weights and tokenizer")
     parser.add_argument("-o", "--output", type=Path, required=True)
     parser.add_argument("--max-tokens", type=int, default=64)
-    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--threads", type=int, default=1)
     arguments = parser.parse_args()
 
     import torch  # noqa: PLC0415 (slow, and not for --help)
@@ -56,7 +56,7 @@ def main() -> None:
         best = [score[0].topk(2).values for score in out.scores]
         tokens = out.sequences[0, len(ids) :].tolist()
         made.append({"prompt": prompt, "ids": ids, "tokens": tokens, "gaps": [float(a - b) for a, b in best]})
-        print(f"{len(tokens):3} tokens  {tokenizer.decode(tokens)[:70]!r}")
+        print(f"{len(tokens):3} tokens  {tokenizer.decode(tokens)[:70]!r}", flush=True)
     arguments.output.write_text(json.dumps(made), encoding="utf-8")
 
 
