@@ -21,7 +21,7 @@ from tui.live import LiveSource
 from tui.marks import Marks
 from tui.panes import rounds
 from tui.panes.pane import Pane
-from tui.screens.engine import EngineScreen
+from tui.screens.counts import CountScreen
 from tui.screens.help import HelpScreen
 from tui.screens.palette import PaletteScreen
 from tui.session import Session
@@ -37,7 +37,7 @@ _LOOK = 0.1
 """Seconds from one look at the opening to the next."""
 
 
-class MainScreen(EngineScreen):
+class MainScreen(CountScreen):
     """The debugger's screen. ``opener`` gives the source; it may take its time and runs in a thread.
 
     What it can do beside walking over rounds are its features; it is their ``Host``.
@@ -46,9 +46,6 @@ class MainScreen(EngineScreen):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(each.keys, each.action, each.label, show=False, id=each.id) for each in bound()
     ]
-
-    DIGIT_WAITS = 1.0
-    """Seconds that a single digit, which also shows a pane, is still a count."""
 
     class Opened(Message):
         """The source is there."""
@@ -85,9 +82,7 @@ class MainScreen(EngineScreen):
         self._first = first
         self.features: dict[str, Feature] = {kind.name: kind(self) for kind in FEATURES}
         self._opener = opener
-        self._active_before: int | None = None
         self._beat: Timer | None = None
-        self._digit: Timer | None = None
         self._reading: Timer | None = None
 
     @property
@@ -201,20 +196,6 @@ class MainScreen(EngineScreen):
     def action_out(self) -> None:
         self.move(lambda session, count: _repeat(session.out, count))
 
-    def action_digit(self, digit: str) -> None:
-        session = self._session
-        if session is None:
-            return
-        first = not session.count
-        session.digit(digit)
-        self._stop_digit()
-        if first and 1 <= int(digit) <= len(layout.NAMES):
-            self._active_before, self.active = self.active, int(digit)
-            self._digit = self.set_timer(self.DIGIT_WAITS, self._digit_was_a_pane)
-        elif not first and self._active_before is not None:
-            self.active, self._active_before = self._active_before, None
-        self.after()
-
     def action_play(self) -> None:
         self.move(lambda session, _: session.play())
 
@@ -232,8 +213,7 @@ class MainScreen(EngineScreen):
         if not (self._session and self._session.count) and any(feature.escaped() for feature in self.features.values()):
             self.after()
             return
-        self._stop_digit()
-        self._active_before = None
+        self.drop_digit()
         if self._session is not None:
             self._session.interrupt()
             if isinstance(self._session.source, LiveSource):
@@ -286,16 +266,6 @@ class MainScreen(EngineScreen):
         except TraceError as error:
             session.moment, session.note = before, str(error)
         self.after()
-
-    def count(self) -> int | None:
-        session = self._session
-        if session is None:
-            return None
-        if session.count and self._active_before is not None:
-            self.active = self._active_before
-        self._active_before = None
-        self._stop_digit()
-        return session.take_count()
 
     def look_at(self, number: int) -> None:
         self.active = number
@@ -358,17 +328,6 @@ class MainScreen(EngineScreen):
 
     async def _run_chosen(self, action: str) -> None:
         await self.run_action(action)
-
-    def _digit_was_a_pane(self) -> None:
-        if self._session is not None:
-            self._session.take_count()
-        self._active_before = None
-        self.repaint()
-
-    def _stop_digit(self) -> None:
-        if self._digit is not None:
-            self._digit.stop()
-            self._digit = None
 
     def after(self) -> None:
         """What follows every change: the engine gets its next order, the beat is kept, and all is shown."""
