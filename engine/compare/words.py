@@ -34,7 +34,8 @@ def verdict(found: Report, names: tuple[str, str] = ("A", "B")) -> str:
     if found.equal is None:
         return "NOT KNOWN: counts are recorded and no tokens"
     if first is None:
-        return f"EQUAL: the same {common} tokens"
+        drafts = f"; {found.drafts} rounds behind the same text draft otherwise" if found.drafts else ""
+        return f"EQUAL: the same {common} tokens{drafts}"
     if first.left.token is None:
         return _shorter(common, names[0], found.left, names[1], found.right)
     if first.right.token is None:

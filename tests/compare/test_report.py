@@ -118,4 +118,4 @@ def test_costs_stand_side_by_side() -> None:
     assert table["accepted at 1"] == ("1.00", "0.00")
     assert table["verify ms, median"] == ("3.00", "3.00")
     assert table["step ms, median"] == ("-", "2.00")
-    assert verdict(found) == "EQUAL: the same 32 tokens"
+    assert verdict(found) == "EQUAL: the same 32 tokens; 8 rounds behind the same text draft otherwise"

@@ -47,7 +47,8 @@ def side(name: str, round_: Round | None, piece: Piece, marks: Marks, width: int
     token = (width - _SIGN - _GAP - 2) // 2
     if round_.t1 is not None:
         shown = left(token_text(round_.t1, piece(round_.t1), marks), token, marks)
-        lines.append((Span(f"{marks.carried} ", Role.CARRIED), Span(shown, Role.CARRIED)))
+        heads = (Span(f" {left('base', token, marks)}", Role.DIM), Span(right("gap ", _GAP, marks), Role.DIM))
+        lines.append((Span(f"{marks.carried} ", Role.CARRIED), Span(shown, Role.CARRIED), *heads))
     targets, drafts = round_.targets or (), round_.drafts or ()
     for j, verdict in enumerate(round_.verdicts[: len(drafts)]):
         draft = left(token_text(drafts[j], piece(drafts[j]), marks), token, marks)
