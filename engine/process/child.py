@@ -15,6 +15,8 @@ from engine.errors import Refused
 CHUNK = 1 << 16
 WORDS, LONGEST_WORD = 200, 300
 """Lines of stderr that are remembered, and the length of one."""
+ENDING = 5.0
+"""Seconds that a process which closed its stdout is given to end: on a busy machine an interpreter takes its time."""
 _TICK = 0.1
 _READ = select.POLLIN | select.POLLHUP | select.POLLERR
 
@@ -80,9 +82,9 @@ class Child:
             return b""
 
     def how_it_ended(self) -> str:
-        """What became of it, in words; a process that has closed its stdout is given a second to end."""
+        """What became of it, in words; a process that has closed its stdout is given ``ENDING`` seconds to end."""
         try:
-            status = self._process.wait(1.0)
+            status = self._process.wait(ENDING)
         except subprocess.TimeoutExpired:
             return "closed its output and goes on running"
         if status < 0:
@@ -157,8 +159,8 @@ class Child:
         self._words.extend(line[:LONGEST_WORD] for line in others)
 
     def _hear_out(self) -> None:
-        """What it said before its stdout ended is on its way: a moment for that."""
-        deadline = time.monotonic() + 0.5
+        """What it said before its stdout ended is on its way: a while for that, unless its stderr ends too."""
+        deadline = time.monotonic() + 2.0
         while self._hears and (left := deadline - time.monotonic()) > 0:
             watched = select.poll()
             watched.register(self._stderr, _READ)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.commands import recorded
+from tests.limits import HANG
 
 ROOT = Path(__file__).parents[2]
 MODULES = sorted(
@@ -25,7 +26,7 @@ def loaded(code: str, *arguments: str | Path) -> set[str]:
         capture_output=True,
         text=True,
         check=True,
-        timeout=120,
+        timeout=HANG,
     )
     return set(done.stderr.split())
 

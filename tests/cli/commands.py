@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from typer.testing import CliRunner
 
 from engine.cli import app
+from tests.limits import HANG
 
 ROOT = Path(__file__).parents[2]
 TOY = ("--model", "toy", "--drafter", "scripted:takes=3-1-0-2")
@@ -37,7 +38,7 @@ def process(*arguments: str | Path, **options: Any) -> subprocess.CompletedProce
     """Run a command as a process of its own."""
     command = [sys.executable, "-m", "engine", *map(str, arguments)]
     return subprocess.run(
-        command, cwd=ROOT, env=dict(os.environ), check=False, timeout=60, **{"capture_output": True, **options}
+        command, cwd=ROOT, env=dict(os.environ), check=False, timeout=HANG, **{"capture_output": True, **options}
     )
 
 

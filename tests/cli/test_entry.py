@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from tests.cli.commands import ROOT, recorded
+from tests.limits import HANG
 
 ENTRY = "import sys; sys.argv[0] = 'specstep'; from tui.command import main; main()"
 
@@ -20,7 +21,7 @@ def specstep(*arguments: str | Path, **env: str) -> subprocess.CompletedProcess[
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=HANG,
     )
 
 

@@ -12,6 +12,7 @@ import pytest
 from engine.options import Options
 from engine.trace.reader import open_trace
 from tests.cli.commands import ROOT, TOY, process, recorded, specstep
+from tests.limits import HANG
 
 
 def test_it_writes_a_trace_and_says_on_stdout_what_it_amounts_to(tmp_path: Path) -> None:
@@ -170,11 +171,11 @@ def test_interrupted_it_ends_the_trace_as_aborted_with_status_130(tmp_path: Path
     path = tmp_path / "run.msgpack"
     command = [sys.executable, "-m", "engine", "record", *TOY, "--max-tokens", "2000000", "-o", str(path)]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + HANG
         while time.monotonic() < deadline and not (path.exists() and path.stat().st_size > 20_000):
             time.sleep(0.05)
         running.send_signal(signal.SIGINT)
-        out, err = running.communicate(timeout=30)
+        out, err = running.communicate(timeout=HANG)
     assert (running.returncode, err) == (130, b"")
     assert b"ended: aborted" in out
     with open_trace(path) as trace:

@@ -33,11 +33,12 @@ from engine.records import AnyRecord, Round
 from engine.request import LiveRequest
 from engine.trace.decoding import Unknown
 from engine.trace.follow import RecordStream
+from tests.limits import HANG
 
 ROOT = Path(__file__).parents[2]
 DRAFTER = "scripted:takes=3-1-0-2"
 REQUEST = LiveRequest(prompt="hello", model="toy", drafter=DRAFTER, options=Options(max_tokens=60), candidates=2)
-TIMEOUT = 30.0
+TIMEOUT = HANG
 
 
 def builtins(request: LiveRequest = REQUEST, **options: Any) -> dict[str, Any]:
@@ -77,7 +78,7 @@ def timeless(rounds: Sequence[Round]) -> list[Round]:
     return [msgspec.structs.replace(round_, ms=None) for round_ in rounds]
 
 
-def gone(pid: int, within: float = 10.0) -> bool:
+def gone(pid: int, within: float = HANG) -> bool:
     """Whether a process ends within so many seconds. A zombie has ended."""
     deadline = time.monotonic() + within
     while time.monotonic() < deadline:

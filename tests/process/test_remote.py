@@ -22,6 +22,7 @@ from engine.process.remote import RemoteRun
 from engine.records import Round
 from engine.trace.audit import audit
 from engine.trace.reader import Trace
+from tests.limits import HANG
 from tests.process.engines import REQUEST, ROOT, builtins, engine, finished, gone, in_process, timeless
 from tui.live import LiveSource
 
@@ -210,7 +211,7 @@ def test_closing_ends_the_engine_even_in_the_middle_of_a_run_that_another_thread
         if run.end().rounds:
             break
     run.close()
-    thread.join(10)
+    thread.join(HANG)
     assert not thread.is_alive()
     assert gone(pid)
     assert [round_.index for round_ in made] == list(range(len(made)))

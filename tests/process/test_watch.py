@@ -20,13 +20,14 @@ from engine.process.watch import Change, Watched
 from engine.records import Round
 from engine.trace.writer import TraceWriter
 from tests.cli.commands import ROOT, specstep
+from tests.limits import HANG
 from tests.process.engines import TIMEOUT, builtins, finished
 from tests.trace.makes import a_run, write_run
 
 
 def until(watched: Watched, holds: Callable[[], bool]) -> None:
     """Look until something holds."""
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + HANG
     while not holds():
         watched.refresh()
         assert time.monotonic() < deadline, "it does not come to that"
@@ -181,7 +182,7 @@ def test_a_slow_reader_holds_up_nobody(tmp_path: Path) -> None:
         for _ in range(64):
             share.append(bytes(1 << 18))
         eager, got = SocketFeed(socket), 0
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + HANG
         while got < 64 << 18 and time.monotonic() < deadline:
             got += len(eager.read() or b"")
         assert got == 64 << 18
@@ -193,7 +194,7 @@ def test_the_socket_of_a_killed_engine_is_taken_over(tmp_path: Path) -> None:
     socket = tmp_path / "socket"
     code = "import os, sys\nfrom pathlib import Path\nfrom engine.process.share import Share\n"
     code += "Share(Path(sys.argv[1])); os._exit(9)"
-    subprocess.run([sys.executable, "-c", code, socket], cwd=ROOT, check=False, timeout=60)
+    subprocess.run([sys.executable, "-c", code, socket], cwd=ROOT, check=False, timeout=HANG)
     assert socket.is_socket()
     Share(socket).close()
     with pytest.raises(Refused, match="no socket can be made there"):
@@ -204,7 +205,9 @@ def test_the_stream_of_an_engine_in_a_file_is_followed_across_its_forks(tmp_path
     path, commands = tmp_path / "stream", (Step(rounds=3), Fork(round=1, options={"k": 1}), RunUntil())
     command = [sys.executable, "-m", "engine", "engine", "--model", "toy", "--drafter", "lookup", "--max-tokens", "20"]
     with path.open("wb") as stream:
-        subprocess.run(command, cwd=ROOT, input=b"".join(map(encoded, commands)), stdout=stream, check=True, timeout=60)
+        subprocess.run(
+            command, cwd=ROOT, input=b"".join(map(encoded, commands)), stdout=stream, check=True, timeout=HANG
+        )
     watched = Watched(FileFeed(path))
     until(watched, lambda: watched.over)
     trunk, branch = watched.branches
@@ -217,7 +220,7 @@ def test_the_stream_of_an_engine_in_a_file_is_followed_across_its_forks(tmp_path
 
 def watch(*arguments: str | Path, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
     command = [sys.executable, "-m", "engine", "watch", *map(str, arguments)]
-    return subprocess.run(command, cwd=ROOT, input=stdin, capture_output=True, check=False, timeout=60)
+    return subprocess.run(command, cwd=ROOT, input=stdin, capture_output=True, check=False, timeout=HANG)
 
 
 def test_the_command_prints_a_line_a_round_and_ends_with_the_run(tmp_path: Path) -> None:

@@ -2,28 +2,25 @@
 
 import io
 import os
-import statistics
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from engine.errors import TraceError
-from engine.records import End, Event, Header, Round
-from engine.trace.follow import Closed, Quiet, RecordStream, follow
+from engine.records import End, Header, Round
+from engine.trace.follow import POLL, Closed, Quiet, RecordStream, follow
 from engine.trace.writer import TraceWriter
 from tests.trace.makes import a_run, write_run
 
 ROOT = Path(__file__).parents[2]
 
 SLOW_WRITER = (
-    "import sys, time\n"
+    "import sys\n"
     "from pathlib import Path\n"
-    "from engine.records import Event\n"
     "from engine.trace.writer import TraceWriter\n"
     "from tests.trace.makes import a_run\n"
     "run = a_run(rounds=5)\n"
@@ -31,26 +28,40 @@ SLOW_WRITER = (
     "    writer.write(run.header)\n"
     "    print('ready', flush=True)\n"
     "    for round_ in run.rounds:\n"
-    "        time.sleep(0.05)\n"
-    "        writer.write(Event(code='at', message=repr(time.time())))\n"
     "        writer.write(round_)\n"
     "    writer.write(run.end)\n"
 )
 
 
-def test_each_record_is_seen_within_three_tenths_of_a_second_up_to_the_end(tmp_path: Path) -> None:
-    path, late, seen = tmp_path / "run", [], []
+def test_each_record_is_seen_at_the_first_look_behind_it(tmp_path: Path) -> None:
+    run = a_run(rounds=5)
+    records, seen, looks = [run.header, *run.rounds, run.end], 0, 0
+    with TraceWriter(tmp_path / "run") as writer:
+        writer.write(run.header)
+
+        def wait(seconds: float) -> None:
+            nonlocal looks
+            looks += 1
+            assert seconds == POLL
+            assert seen == looks
+            writer.write(records[looks])
+
+        for record in follow(tmp_path / "run", wait=wait):
+            if isinstance(record, Header | Round | End):
+                assert record == records[seen]
+                seen += 1
+    assert seen == len(records)
+
+
+def test_a_trace_that_another_process_writes_is_followed_up_to_its_end(tmp_path: Path) -> None:
+    path = tmp_path / "run"
     with subprocess.Popen([sys.executable, "-c", SLOW_WRITER, str(path)], stdout=subprocess.PIPE, cwd=ROOT) as writer:
         assert writer.stdout is not None
         writer.stdout.readline()
-        for record in follow(path):
-            seen.append(record)
-            if isinstance(record, Event):
-                late.append(time.time() - float(record.message))
+        seen = list(follow(path))
     assert isinstance(seen[0], Header)
     assert isinstance(seen[-1], End)
     assert tuple(record for record in seen if isinstance(record, Round)) == a_run(rounds=5).rounds
-    assert statistics.median(late) < 0.3
 
 
 def test_a_torn_record_is_not_seen_until_it_is_whole() -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from engine.trace.reader import open_trace
+from tests.limits import HANG
 from tests.tui.runs import finished, live
 from tui.commands.showing import obey_no_color
 from tui.live import save
@@ -27,7 +28,7 @@ def run(*words: str) -> "subprocess.CompletedProcess[str]":
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=HANG,
         check=False,
     )
 
@@ -62,7 +63,7 @@ def test_commands_do_not_load_the_screen(trace: Path) -> None:
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=HANG,
         check=False,
     )
 
@@ -110,7 +111,7 @@ class Terminal:
 
     def until(self, words: str, *, colours: bool = False) -> str:
         """What it shows, as soon as it shows ``words``."""
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + HANG
         while time.monotonic() < deadline:
             shown = self._run("capture-pane", "-p", *(["-e"] if colours else []))
             if words in shown:
@@ -122,7 +123,7 @@ class Terminal:
         subprocess.run([*self._tmux, "kill-server"], check=False, capture_output=True)
 
     def _run(self, *words: str) -> str:
-        return subprocess.run([*self._tmux, *words], check=True, capture_output=True, text=True, timeout=30).stdout
+        return subprocess.run([*self._tmux, *words], check=True, capture_output=True, text=True, timeout=HANG).stdout
 
 
 @pytest.fixture
