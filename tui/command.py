@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,8 +21,8 @@ from tui.opening import Live, Wanted
 from tui.watching import Watching, wants_screen
 
 if TYPE_CHECKING:
-    from engine.records import RoundSource
     from engine.request import LiveRequest
+    from engine.trace.reader import Trace as OpenTrace
 
 Trace = Annotated[
     Path | None,
@@ -95,7 +96,8 @@ def screen(
             raise Refused("--record is for a live run, a trace is recorded already")
         if not trace.exists():
             raise TraceError(f"{trace}: no such file, and no command of that name; see specstep --help")
-        show(lambda: _open_trace(trace, follow), f"opening {trace.name}", look)
+        with ExitStack() as opened:
+            show(lambda: opened.enter_context(_open_trace(trace, follow)), f"opening {trace.name}", look)
         return
     if follow:
         raise Refused("--follow is for a trace that is being written: give its file")
@@ -136,7 +138,7 @@ def _told(context: typer.Context) -> set[str]:
     }
 
 
-def _open_trace(path: Path, follow: bool) -> "RoundSource":
-    from engine.trace.reader import Trace, open_trace  # noqa: PLC0415 (numpy: after the first paint)
+def _open_trace(path: Path, follow: bool) -> "OpenTrace":
+    from engine.trace.reader import open_trace  # noqa: PLC0415 (numpy: after the first paint)
 
-    return Trace(path, follow=True) if follow else open_trace(path)
+    return open_trace(path, follow=follow)
