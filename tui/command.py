@@ -15,6 +15,7 @@ from engine.commands.watch import Target
 from engine.errors import Refused, SpecstepError, TraceError
 from tui.commands.demo import demo as tour
 from tui.commands.keys import keys
+from tui.commands.serve import serve
 from tui.commands.showing import Ascii, Mouse, Theme, settings, show
 from tui.demo import demo
 from tui.opening import Live, Wanted
@@ -45,7 +46,7 @@ screen_app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exc
 watch_app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 
-OWN: dict[str, Callable[..., None]] = {"demo": tour, "keys": keys}
+OWN: dict[str, Callable[..., None]] = {"demo": tour, "keys": keys, "serve": serve}
 """The commands of the screen that have a name."""
 
 

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 NO_TERMINAL = "the screen needs a terminal; without one use `specstep stats TRACE` or `specstep record`"
 
+_DRIVER = "TEXTUAL_DRIVER"
+"""Set where the screen is shown elsewhere than in a terminal, as in a browser."""
+
 Ascii = Annotated[
     bool | None, typer.Option("--ascii/--unicode", help="Draw with ASCII only, or not.", show_default=False)
 ]
@@ -33,7 +36,7 @@ def settings(ascii_only: bool | None, mouse: bool | None, theme: str | None) -> 
     Raises:
         Refused: one cannot be obeyed, or there is no terminal.
     """
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if not (sys.stdin.isatty() and sys.stderr.isatty()) and _DRIVER not in os.environ:
         raise Refused(NO_TERMINAL)
     if theme is not None and theme not in THEMES:
         raise Refused(f"--theme is {theme!r}: use one of {', '.join(THEMES)}")
