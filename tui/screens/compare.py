@@ -54,7 +54,7 @@ class CompareScreen(ListingScreen):
     def row(self, index: int, width: int) -> Line:
         if self._costs:
             name, a, b = self._table()[index]
-            cell = max(12, (width - 26) // 3)
+            cell = _cell(width)
             return fit(
                 (
                     Span(left(name, 24, self.marks), Role.DIM),
@@ -74,9 +74,9 @@ class CompareScreen(ListingScreen):
             for doubt in (*found.doubts, *(found.expected if found.first is None else ())):
                 lines += wrap(safe(doubt, marks), width, Role.WARNING)
         if self._costs:
-            cell = max(12, (width - 26) // 3)
+            cell = _cell(width)
             names = (
-                right(f"{label} {safe(name, marks)}", cell, marks)
+                f" {right(f'{label} {safe(name, marks)}', cell - 1, marks)}"
                 for label, name in zip("AB", comparing.names, strict=True)
             )
             return [*lines, (Span(" " * 24), *(Span(name, Role.STRONG) for name in names))]
@@ -104,6 +104,7 @@ class CompareScreen(ListingScreen):
     def action_costs(self) -> None:
         """The figures of both, or the differences."""
         self._costs = not self._costs
+        self.entering = "" if self._costs else CompareScreen.entering
         self.cursor = 0 if self._costs else self._comparing.first
         self.update()
 
@@ -126,3 +127,8 @@ class CompareScreen(ListingScreen):
         return [
             (safe(name, self.marks), safe(a, self.marks), safe(b, self.marks)) for name, a, b in (*figures, *options)
         ]
+
+
+def _cell(width: int) -> int:
+    """The cells of a side's figures."""
+    return max(12, min(30, (width - 24) // 2))
