@@ -66,6 +66,32 @@ def query(typed: str) -> Query:
     return Query(text, re.compile(pattern, re.DOTALL), longest, lowers, typed.startswith("~"))
 
 
+class Matches:
+    """Found texts in order, at twelve bytes each: a letter may be in a run some million times."""
+
+    def __init__(self) -> None:
+        self._first, self._last, self._round = array("I"), array("I"), array("I")
+
+    def __len__(self) -> int:
+        return len(self._round)
+
+    def __getitem__(self, number: int) -> Match:
+        return Match(self._first[number], self._last[number], self._round[number])
+
+    def __iter__(self) -> Iterator[Match]:
+        return map(self.__getitem__, range(len(self)))
+
+    def add(self, match: Match) -> None:
+        """Take in the next."""
+        self._first.append(match.first)
+        self._last.append(match.last)
+        self._round.append(match.round)
+
+    def until(self, index: int) -> int:
+        """How many are completed before round ``index``."""
+        return bisect_left(self._round, index, hi=len(self))
+
+
 class Search:
     """The matches of a query in the rounds that were fed to it, in order. ``piece`` gives a token's bytes.
 
@@ -74,14 +100,13 @@ class Search:
 
     def __init__(self, wanted: Query, piece: Callable[[int], bytes | None]) -> None:
         self.query = wanted
-        self.matches: list[Match] = []
+        self.matches = Matches()
         self.rounds = 0
         self.chosen: int | None = None
         self.broken = ""
         self._piece = piece
         self._tokens = 0
         self._held: list[bytes] = []
-        self._where = array("q")
 
     @property
     def told(self) -> str:
@@ -104,17 +129,17 @@ class Search:
 
     def next(self, index: int) -> int | None:
         """The number of the first match that a round behind ``index`` completes."""
-        place = bisect_right(self._where, index)
+        place = self.matches.until(index + 1)
         return place if place < len(self.matches) else None
 
     def previous(self, index: int) -> int | None:
         """The number of the last match that a round before ``index`` completes."""
-        place = bisect_left(self._where, index) - 1
+        place = self.matches.until(index) - 1
         return place if place >= 0 else None
 
     def within(self, start: int, stop: int) -> Sequence[Match]:
         """The matches that rounds ``start`` to ``stop`` complete."""
-        return self.matches[bisect_left(self._where, start) : bisect_left(self._where, stop)]
+        return [self.matches[number] for number in range(self.matches.until(start), self.matches.until(stop))]
 
     def _emitted(self, rounds: Sequence[tuple[int, ...]]) -> None:
         parts = self._parts(chain.from_iterable(rounds))
@@ -122,7 +147,7 @@ class Search:
         first_part, end = self._tokens - len(self._held), 0
         for match in self._matches(parts):
             last = match.last + first_part
-            self._add(Match(match.first + first_part, last, self.rounds + bisect_right(begun, last) - 1))
+            self.matches.add(Match(match.first + first_part, last, self.rounds + bisect_right(begun, last) - 1))
             end = match.stop
         self._tokens = begun[-1]
         self._hold(parts, end)
@@ -133,7 +158,7 @@ class Search:
         shift = len(self._held)
         for match in self._matches(self._parts((round_.t1, *(round_.drafts or ())))):
             if match.last - shift > round_.take:
-                self._add(Match(max(match.first - shift, 0), match.last - shift, index))
+                self.matches.add(Match(max(match.first - shift, 0), match.last - shift, index))
         self._hold(self._parts(round_.emitted or ()), 0)
 
     def _parts(self, tokens: Iterable[int]) -> list[bytes]:
@@ -156,10 +181,6 @@ class Search:
             held.append(part)
             room -= len(part)
         self._held = held[::-1]
-
-    def _add(self, match: Match) -> None:
-        self.matches.append(match)
-        self._where.append(match.round)
 
 
 class _Found(NamedTuple):

@@ -20,7 +20,7 @@ def found(typed: str, pieces: list[bytes], rounds: list[Round], step: int = 1) -
     search = Search(query(typed), lambda token: pieces[token] if token < len(pieces) else None)
     for start in range(0, len(rounds), step):
         search.feed(rounds[start : start + step])
-    return search.matches
+    return list(search.matches)
 
 
 @given(
@@ -118,4 +118,4 @@ def test_the_next_and_the_previous_are_counted_from_a_round() -> None:
     assert [match.round for match in search.matches] == [0, 0, 2]
     assert [search.next(i) for i in (-1, 0, 1, 2)] == [0, 2, 2, None]
     assert [search.previous(i) for i in (0, 1, 3)] == [None, 1, 2]
-    assert search.within(0, 2) == search.matches[:2]
+    assert search.within(0, 2) == list(search.matches)[:2]

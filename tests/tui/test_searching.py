@@ -84,7 +84,7 @@ async def test_a_trace_is_searched_from_its_file() -> None:
             assert search.rounds == len(trace)
             direct = Search(query("the"), trace.piece)
             direct.feed([trace.round(index) for index in range(len(trace))])
-            assert search.matches == direct.matches != []
+            assert list(search.matches) == list(direct.matches) != []
             assert screen.session.moment.index == search.matches[0].round
 
 
