@@ -308,7 +308,7 @@ def test_the_overview_of_a_long_run_shows_the_flip_and_a_finding_wherever_they_a
         (Phase.DRAFT, ("held    10 positions",), ("walk", "kept", "behind them")),
         (Phase.VERIFY, ("held    10 → 14 positions, 4 of them not yet kept", "behind them"), ("walk", "rolled")),
         (Phase.ACCEPT, ("walk    1 ✓  2 ✗  stops, 1 not looked at", "not needed"), ("rolled",)),
-        (Phase.COMMIT, ("held    10 → 12 positions", "kept    10-11  rolled back 12-13"), ("walk", "not yet")),
+        (Phase.COMMIT, ("held    10 → 12 positions  kept 10-11  rolled back 12-13",), ("walk", "not yet")),
     ],
 )
 def test_a_step_into_a_round_says_what_is_held_compared_kept_and_rolled_back(

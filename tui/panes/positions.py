@@ -16,12 +16,11 @@ def facts(round_: Round, phase: Phase, marks: Marks) -> list[tuple[str, str]]:
         return [("held", f"{pos} positions")]
     if phase is not Phase.COMMIT:
         return [("held", f"{pos} {marks.to} {ran} positions, {ran - pos} of them not yet kept"), *known]
-    held = "?" if round_.consumed is None else str(round_.consumed)
-    known.append(("held", f"{pos} {marks.to} {held} positions"))
+    held = f"{pos} {marks.to} {'?' if round_.consumed is None else round_.consumed} positions"
     if round_.consumed is not None and round_.drafted and pos < round_.consumed <= ran:
         back = _span(round_.consumed, ran) if round_.consumed < ran else "nothing"
-        known.append(("kept", f"{_span(pos, round_.consumed)}  rolled back {back}"))
-    return known
+        held += f"  kept {_span(pos, round_.consumed)}  rolled back {back}"
+    return [("held", held)]
 
 
 def _span(start: int, stop: int) -> str:
