@@ -2,11 +2,31 @@
 
 from array import array
 from bisect import bisect_right
+from collections.abc import Iterator
+from contextlib import suppress
 
 import msgspec
 
+from engine.errors import TraceError
 from engine.records import Round, RoundSource
 from engine.stats import Stats
+
+_AT_ONCE = 512
+_COMPARED = (
+    "form",
+    "reason",
+    "limit",
+    "drafts",
+    "verified",
+    "take",
+    "emitted",
+    "cut",
+    "n_drafts",
+    "n_emitted",
+    "fallback",
+    "ms",
+)
+"""The keys of a round that an alignment and its figures need."""
 
 
 class Meeting(msgspec.Struct, frozen=True):
@@ -33,6 +53,7 @@ class Side:
         self.flip: int | None = None
         self.last: Round | None = None
         self.ahead: tuple[int, ...] = ()
+        self._next: Iterator[Round] = iter(())
 
     @property
     def more(self) -> bool:
@@ -41,7 +62,7 @@ class Side:
 
     def read(self) -> tuple[int, ...]:
         """The tokens of the next round."""
-        round_ = self.last = self.source.round(len(self.starts))
+        round_ = self.last = next(self._next, None) or self._fetch()
         if round_.fallback is not None and round_.fallback.off and self.flip is None:
             self.flip = len(self.starts)
         self.starts.append(self.tokens)
@@ -49,6 +70,19 @@ class Side:
         self.stats.add(round_)
         self.known = self.known and round_.emitted is not None
         return round_.emitted or ()
+
+    def _fetch(self) -> Round:
+        """The next round; of a trace many are read at once, with no more of each than is compared."""
+        from engine.trace.reader import Trace  # noqa: PLC0415 (numpy: not before it is needed)
+
+        from engine.trace.reader import Trace  # noqa: PLC0415 (numpy: only to read a trace)
+
+        at = len(self.starts)
+        if isinstance(self.source, Trace):
+            with suppress(TraceError):
+                self._next = iter(self.source.rounds(_COMPARED, at, min(at + _AT_ONCE, len(self.source))))
+                return next(self._next)
+        return self.source.round(at)
 
     def round_of(self, token: int) -> int:
         """The round that emitted a token of the text, which must be there."""
@@ -94,13 +128,16 @@ class Alignment:
 
     def take_in(self, limit: int) -> int:
         """Read up to ``limit`` more rounds of the two together; how many there were. May raise ``TraceError``."""
+        left, right = self.left, self.right
+        left_stop, right_stop = len(left.source), len(right.source)
         for count in range(limit):
-            if self.done:
+            more, other_more = len(left.starts) < left_stop, len(right.starts) < right_stop
+            if more and (not other_more or left.tokens <= right.tokens):
+                self._take(left, right)
+            elif other_more:
+                self._take(right, left)
+            else:
                 return count
-            behind, other = self.left, self.right
-            if not behind.more or (other.more and other.tokens < behind.tokens):
-                behind, other = other, behind
-            self._take(behind, other)
         return limit
 
     def _take(self, side: Side, other: Side) -> None:
