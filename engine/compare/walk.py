@@ -73,8 +73,6 @@ class Side:
 
     def _fetch(self) -> Round:
         """The next round; of a trace many are read at once, with no more of each than is compared."""
-        from engine.trace.reader import Trace  # noqa: PLC0415 (numpy: not before it is needed)
-
         from engine.trace.reader import Trace  # noqa: PLC0415 (numpy: only to read a trace)
 
         at = len(self.starts)
