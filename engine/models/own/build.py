@@ -30,8 +30,8 @@ class Plan:
     """What is to be built of a file, checked as far as that goes without unpacking its weights.
 
     Raises:
-        ModelError: the file cannot be read or built, or its tokenizer does not fit its embedding.
-        Refused: there is no such layer to tap.
+        ModelError: the file cannot be read or built, its tokenizer does not fit its embedding, or there is no such
+            layer to tap.
     """
 
     def __init__(self, path: Path, choices: Choices) -> None:
