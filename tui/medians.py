@@ -1,8 +1,9 @@
 """Medians of columns that grow, recomputed only when they have grown by a part worth the work."""
 
-import statistics
 from array import array
 from collections import defaultdict
+
+from engine.stats import median
 
 EXACT = 4096
 """Up to so many samples the median is always that of all; beyond, it may lag by an eighth of them."""
@@ -31,8 +32,8 @@ class Medians:
 
     def _median(self, name: str, exact: int) -> float:
         samples = self._samples[name]
-        size, median = self._known.get(name, (0, 0.0))
+        size, known = self._known.get(name, (0, 0.0))
         if size != len(samples) and (len(samples) <= exact or len(samples) >= size + size // 8):
-            median = statistics.median(samples)
-            self._known[name] = (len(samples), median)
-        return median
+            known = median(samples)
+            self._known[name] = (len(samples), known)
+        return known

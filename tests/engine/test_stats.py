@@ -1,5 +1,8 @@
 """What is counted, and how."""
 
+import statistics
+from array import array
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,7 +11,7 @@ from engine.base.toy import ToyBase
 from engine.loop import run
 from engine.options import Options
 from engine.records import End, Prefill, Round
-from engine.stats import Stats, repeated_ngrams
+from engine.stats import Stats, median, repeated_ngrams
 from tests.engine.toys import PROMPT, Wanderer, tied_logits
 
 
@@ -138,3 +141,10 @@ def test_repetition_is_the_share_of_n_grams_seen_before() -> None:
     assert repeated_ngrams([1, 2, 3], size=8) is None
     assert repeated_ngrams(list(range(20))) == 0.0
     assert repeated_ngrams([5] * 11) == 0.75
+
+
+def test_the_median_of_many_is_that_of_the_sorted_values() -> None:
+    for size in (4096, 4097, 10_001, 10_002):
+        values = array("d", ((i * 7919) % 10_007 for i in range(size)))
+        assert median(values) == statistics.median(values)
+        values.append(1.0)
