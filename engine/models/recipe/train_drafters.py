@@ -139,7 +139,8 @@ def train(
     began, step = time.time(), 0
     smooth, agreement = 0.0, torch.zeros(0)
     while step < args.steps:
-        factor = min(1.0, (step + 1) / 30) * min(1.0, (1 - step / args.steps) / 0.6)
+        left = 1 - step / args.steps
+        factor = min(1.0, (step + 1) / 30) * (1.0 if left >= 1 - args.hold else left / (1 - args.hold))
         for opt, rate in zip(opts, rates, strict=True):
             for group in opt.param_groups:
                 group["lr"] = rate * factor
@@ -180,6 +181,7 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=8)
     parser.add_argument("--muon-lr", type=float, default=0.02)
     parser.add_argument("--adam-lr", type=float, default=2e-3)
+    parser.add_argument("--hold", type=float, default=0.4, help="the share of the steps before the rates fall to zero")
     parser.add_argument("--seed", type=int, default=13)
     parser.add_argument("--resume", action="store_true", help="go on from DRAFTER.pt, with rates that start anew")
     args = parser.parse_args()
