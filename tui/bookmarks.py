@@ -74,9 +74,7 @@ class Sidecar:
             aside = self.file.with_suffix(".damaged")
             with suppress(OSError):
                 self.file.replace(aside)
-            raise SpecstepError(
-                f"the marks kept for this trace are damaged, and set aside: {aside}"
-            ) from error
+            raise SpecstepError(f"the marks kept for this trace are damaged, and set aside: {aside}") from error
         return marks
 
     def save(self, marks: Bookmarks) -> None:

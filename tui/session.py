@@ -162,7 +162,12 @@ class Session:
     def here(self) -> str:
         """The events of the round at the cursor in words."""
         index = self.moment.index
-        return describe(Fact(self.series.facts.values[index])) if 0 <= index < len(self.series) else ""
+        if not 0 <= index < len(self.series):
+            return ""
+        found = self.found.at(index)
+        return describe(Fact(self.series.facts.values[index])) + (
+            f" {found[0].rule}: {found[0].message}" if found else ""
+        )
 
     def go(self, text: str) -> None:
         """To the place that ``text`` names; raises ``goto.NoSuchPlace``."""
@@ -244,7 +249,7 @@ def describe(facts: Fact) -> str:
         (Fact.ALL, "all drafts accepted"),
         (Fact.TIE, "near-tie"),
         (Fact.WARNING, "warning"),
-        (Fact.FINDING, "finding"),
         (Fact.SLOW, "slow"),
+        (Fact.FINDING, "finding"),
     )
     return ", ".join(name for fact, name in names if facts & fact)
