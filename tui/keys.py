@@ -157,10 +157,11 @@ KEYS: tuple[Key, ...] = (
 
 
 class Hint(NamedTuple):
-    """A key as the footer shows it."""
+    """A key as a footer shows it, and the action that a click on it starts, if any."""
 
     shown: str
     label: str
+    action: str = ""
 
 
 class Bound(NamedTuple):
@@ -187,12 +188,22 @@ def footer(width: int, *, playing: bool, keys: Sequence[Key] = KEYS) -> tuple[Hi
         if key not in keep and len(keep) < 7 and footer_width([*keep, key]) <= width:
             keep.append(key)
     hints = sorted(keep, key=lambda key: _rank(key, playing))
-    return tuple(Hint(key.shown, "pause" if playing and key.id == "run.play" else key.label) for key in hints)
+    labels = {"run.play": "pause"} if playing else {}
+    return tuple(Hint(key.shown, labels.get(key.id, key.label), key.action) for key in hints)
 
 
 def footer_width(keys: "list[Key] | tuple[Hint, ...]") -> int:
     """The cells that these keys take in the footer, with a cell at each end."""
     return sum(len(key.shown) + len(key.label) + 3 for key in keys)
+
+
+def hint_at(hints: Sequence[Hint], x: int) -> Hint | None:
+    """The key under a cell of the footer."""
+    for hint in hints:
+        x -= footer_width((hint,))
+        if x < 0:
+            return hint
+    return None
 
 
 def groups(keys: Sequence[Key] = KEYS) -> dict[str, list[Key]]:

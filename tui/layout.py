@@ -66,5 +66,14 @@ def tabs(active: int, width: int) -> Line:
     return tuple(names)
 
 
+def tab_at(active: int, width: int, x: int) -> int:
+    """The number of the pane whose name stands at a cell of the tabs; behind them, that of the pane shown."""
+    for number, span in enumerate(tabs(active, width), 1):
+        x -= width_of((span,))
+        if x < 0:
+            return number
+    return active
+
+
 def _name(number: int, active: int) -> Span:
     return Span(f" {number} {NAMES[number - 1]} ", Role.ACTIVE if number == active else Role.STRONG)

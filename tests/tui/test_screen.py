@@ -202,6 +202,22 @@ async def test_a_click_in_the_timeline_goes_to_the_round_under_it() -> None:
         assert screen.main.active == 4
 
 
+async def test_a_click_on_a_tab_shows_its_pane_and_one_in_the_footer_is_the_key() -> None:
+    async with running(finished(live()), (80, 24)) as screen:
+        await screen.pilot.click(offset=(screen.lines[1].index("Cost"), 1))
+        await screen.settle()
+        assert "median ms" in screen.text
+
+        await screen.pilot.click(offset=(screen.lines[-1].index("next"), 23))
+        await screen.settle()
+        assert screen.session.moment == Moment(1)
+        await screen.pilot.click(offset=(screen.lines[1].index("Text"), 1))
+        await screen.pilot.click(offset=(79, 23))
+        await screen.settle()
+        assert screen.session.moment == Moment(1)
+        assert "def mean(values):" in screen.text
+
+
 async def test_help_opens_over_the_screen_and_any_way_out_closes_it() -> None:
     async with running(sunk(), (80, 24)) as screen:
         for key in ("question_mark", "escape", "f1", "q"):

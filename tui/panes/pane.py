@@ -140,6 +140,13 @@ class Bar(Widget):
 
     ALLOW_SELECT = False
 
+    class Clicked(Message):
+        """The line was clicked at a cell."""
+
+        def __init__(self, bar: "Bar", x: int) -> None:
+            super().__init__()
+            self.bar, self.x = bar, x
+
     def __init__(self, name: str) -> None:
         super().__init__(id=name)
         self._line: Callable[[int], Line] | None = None
@@ -149,6 +156,10 @@ class Bar(Widget):
         """Draw the line that ``line`` makes for a width."""
         self._line, self._styles = line, styles
         self.refresh()
+
+    def on_click(self, event: events.Click) -> None:
+        """Report the click."""
+        self.post_message(self.Clicked(self, event.x))
 
     def render_line(self, y: int) -> Strip:
         width = self.size.width

@@ -7,7 +7,7 @@ from textual.screen import Screen
 
 from engine.errors import TraceError
 from tui import layout, status
-from tui.keys import KEYS, Key, footer
+from tui.keys import KEYS, Hint, Key, footer
 from tui.lines import Line, Span
 from tui.marks import Marks, Role
 from tui.panes.pane import Bar, Pane, Rows, View
@@ -30,6 +30,7 @@ class Frame(Screen[None]):
         self.keys = keys
         self.active = layout.ROUND
         self.zoomed = False
+        self.hints: tuple[Hint, ...] = ()
         self._waiting = waiting
 
     def compose(self) -> ComposeResult:
@@ -110,7 +111,8 @@ class Frame(Screen[None]):
 
     def _footer(self, width: int, playing: bool) -> Line:
         line: Line = ()
-        for hint in footer(width, playing=playing, keys=self.keys):
+        self.hints = footer(width, playing=playing, keys=self.keys)
+        for hint in self.hints:
             line += (Span(f" {hint.shown}", Role.KEY), Span(f" {hint.label} ", Role.DIM))
         return line
 

@@ -15,12 +15,12 @@ from engine.records import Round, RoundSource
 from tui import layout, themes
 from tui.features.all import FEATURES
 from tui.features.feature import Feature
-from tui.keys import KEYS, Key, bound
+from tui.keys import KEYS, Key, bound, hint_at
 from tui.lines import Line
 from tui.live import LiveSource
 from tui.marks import Marks
 from tui.panes import rounds
-from tui.panes.pane import Pane
+from tui.panes.pane import Bar, Pane
 from tui.screens.counts import CountScreen
 from tui.screens.help import HelpScreen
 from tui.screens.palette import PaletteScreen
@@ -159,7 +159,9 @@ class MainScreen(CountScreen):
         """A click shows the pane; in the timeline it goes to the round under it."""
         number, size = layout.number_of(message.pane), message.pane.size
         where = (message.y, size.width - 2, size.height - 1)
-        if any(feature.clicked(number, *where) for feature in self.features.values()):
+        if message.y < 0 and self.alone and number == self.active:
+            self.active = layout.tab_at(number, self.size.width - 2, message.x)
+        elif any(feature.clicked(number, *where) for feature in self.features.values()):
             self.active = number
         elif number == layout.ROUNDS and self._session is not None and message.y >= 0:
             index = rounds.round_at(self._session, message.x, message.y, size.width - 2, size.height - 1)
@@ -168,6 +170,12 @@ class MainScreen(CountScreen):
         else:
             self.active = number
         self.after()
+
+    async def on_bar_clicked(self, message: Bar.Clicked) -> None:
+        """A click on a key of the footer is that key."""
+        hint = hint_at(self.hints, message.x) if message.bar.id == "footer" else None
+        if hint is not None:
+            await self.run_action(hint.action)
 
     def on_pane_wheel(self, message: Pane.Wheel) -> None:
         """Scroll the pane under the mouse."""
