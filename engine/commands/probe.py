@@ -140,6 +140,9 @@ def probe(
         shown = report_text(found)
         if found.warning is not None:
             complain(found.warning)
+    for event in models.events():
+        if event.level != "info":
+            complain(event.message)
     typer.echo(as_lines(found) if as_json else shown)
     if not found.exact:
         raise typer.Exit(Exit.NO)

@@ -132,6 +132,14 @@ def test_a_drafter_that_falls_back_in_a_fork_is_told_at_its_round(tiny: Path) ->
 
 
 @idle
+def test_a_probe_says_what_fell_back(tiny: Path) -> None:
+    words = ("--model", tiny, "--provider", "azure", "--repeat", "1", "--plain-width", "2", "--form", "one-pass")
+    probed = specstep("probe", *words, *RUN, "--json")
+    assert probed.code == 0
+    assert [line.split(" of ")[-1].split(",")[0] for line in probed.err.splitlines()] == ["base.onnx", "mtp.onnx"]
+
+
+@idle
 def test_a_fallback_can_be_refused(tiny: Path, tmp_path: Path) -> None:
     path = tmp_path / "run.msgpack"
     made = specstep("record", "--model", tiny, "--provider", "azure", "--no-fallback", *RUN, "-o", path)
