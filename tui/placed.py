@@ -33,7 +33,8 @@ def _warning(device: Mapping[str, Any], base: dict[str, int]) -> str:
     graphs = device.get("graphs")
     every = [_nodes(each) for each in graphs.values()] if isinstance(graphs, Mapping) else [base]
     left = sum(each.get(_CPU, 0) for each in every)
-    return f"{left} of {sum(sum(each.values()) for each in every)} nodes fell back to the CPU" if left else ""
+    # Short, so that it fits beside the model in 80 columns.
+    return f"{left}/{sum(sum(each.values()) for each in every)} on the CPU" if left else ""
 
 
 def _nodes(placement: object) -> dict[str, int]:

@@ -25,8 +25,8 @@ GRAPHS = {"base.onnx": OPENVINO["placement"], "mtp.onnx": {"OpenVINOExecutionPro
 @pytest.mark.parametrize(
     ("device", "ran", "warning"),
     [
-        (OPENVINO, "OpenVINO 165 + CPU 10 nodes", "10 of 175 nodes fell back to the CPU"),
-        ({**OPENVINO, "graphs": GRAPHS}, "OpenVINO 165 + CPU 10 nodes", "11 of 201 nodes fell back to the CPU"),
+        (OPENVINO, "OpenVINO 165 + CPU 10 nodes", "10/175 on the CPU"),
+        ({**OPENVINO, "graphs": GRAPHS}, "OpenVINO 165 + CPU 10 nodes", "11/201 on the CPU"),
         (
             {"placement": {"CPUExecutionProvider": 175}, "requested": ["CPUExecutionProvider"]},
             "CPU 175 nodes",
@@ -36,7 +36,7 @@ GRAPHS = {"base.onnx": OPENVINO["placement"], "mtp.onnx": {"OpenVINOExecutionPro
         (
             {"placement": {"CPUExecutionProvider": 1}, "requested": "npu"},
             "CPU 1 node",
-            "1 of 1 nodes fell back to the CPU",
+            "1/1 on the CPU",
         ),
         ({"placement": {"CPUExecutionProvider": 5}, "requested": "auto"}, "CPU 5 nodes", ""),
         ({"provider": "python", "placement": {}, "requested": ["python"]}, "python", ""),
@@ -60,7 +60,7 @@ def test_a_fallback_stands_in_the_header_at_every_width(width: int, marks: Any) 
     line = status.header(Session(source(OPENVINO)), marks, width)
     assert width_of(line) == width
     warned = [span.text for span in line if span.role is Role.WARNING]
-    assert f"{marks.finding} 10 of" in "".join(warned) or width == 40
+    assert f"{marks.finding} 10/" in "".join(warned) or width == 40
     if width == 200:
         assert "OpenVINO 165 + CPU 10 nodes" in "".join(span.text for span in line)
 
