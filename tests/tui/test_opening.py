@@ -107,7 +107,7 @@ async def test_what_was_opened_is_listed_and_told(tmp_path: Path) -> None:
     gone.write_bytes(b"junk")
     remember(paths.recent_file(), gone)
     remember(paths.recent_file(), run)
-    async with running(live(), (80, 24), ASCII) as screen:
+    async with running(live(), (200, 24), ASCII) as screen:
         await listing(screen)
         assert "recent   run[bold].msgpack" in screen.lines[3]
         assert "cannot be read" in screen.lines[4]
@@ -116,5 +116,14 @@ async def test_what_was_opened_is_listed_and_told(tmp_path: Path) -> None:
         assert screen.session.source.header.base.name in screen.lines[0]
         await listing(screen)
         await screen.press("down", "down", "enter")
-        assert "broken.m" in screen.lines[-2]
+        assert "broken.msgpack: not a trace" in screen.lines[-2]
     assert json.loads(paths.recent_file().read_text(encoding="utf-8"))[0] == str(run)
+
+
+async def test_what_is_learnt_of_a_trace_when_the_list_is_gone_is_no_matter() -> None:
+    async with running(live(), (80, 24)) as screen:
+        listed = await listing(screen)
+        await screen.press("escape")
+        listed.learn(entries([])[0], about(BUNDLED / "flip.msgpack"))
+        await screen.press("n")
+        assert screen.session.moment.index == 0

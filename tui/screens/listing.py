@@ -81,7 +81,8 @@ class ListingScreen(ModalScreen[None]):
     def update(self) -> None:
         """Paint again; the cursor stays among the rows."""
         self.cursor = max(0, min(self.cursor, self.rows() - 1))
-        self.query_one(Listing).show()
+        for drawn in self.query(Listing):  # none once the screen is on its way out
+            drawn.show()
 
     def go(self, index: int) -> None:
         """The cursor to a row, the nearest there is."""
