@@ -13,7 +13,7 @@ from engine.errors import TraceError
 from engine.records import Round, RoundSource
 from engine.stats import Stats, measured_plain_ms
 from engine.whatif.observed import Observed
-from tui.blocks import Blocks, union
+from tui.blocks import Blocks, spans, union
 from tui.medians import EXACT, Medians
 
 NEAR_TIE = 0.1
@@ -44,6 +44,15 @@ class Fact(IntFlag):
     FAULT = 64
     FINDING = 128
     SLOW = 256
+
+
+class Stretch(NamedTuple):
+    """Rounds ``start`` to ``stop``: the most tokens that one emitted, where that is known, and what is remarkable."""
+
+    start: int
+    stop: int
+    most: int | None
+    facts: int
 
 
 class Paying(NamedTuple):
@@ -87,6 +96,9 @@ class Series:
         self._off = False
         self._paid = Paying()
         self._paid_at = (0, False)
+        self._overview: list[Stretch] = []
+        self._overview_of = (-1, -1, -1, -1)
+        self._marked = 0
         self._mean = RollingMean(window_of(source.header))
 
     def __len__(self) -> int:
@@ -105,6 +117,17 @@ class Series:
             noted = getattr(self._source, "counts", None)
             return None if noted is None else int(noted[start:stop].max())
         return None
+
+    def overview(self, columns: int) -> list[Stretch]:
+        """The whole run over at most so many columns; made anew only when more of it is known."""
+        key = (len(self), self.total, self._marked, columns)
+        if key != self._overview_of:
+            self._overview_of = key
+            self._overview = [
+                Stretch(start, stop, self.most(start, stop), self.facts.over(start, stop) if stop <= len(self) else 0)
+                for start, stop in spans(self.total, columns)
+            ]
+        return self._overview
 
     @property
     def complete(self) -> bool:
@@ -137,6 +160,7 @@ class Series:
         if 0 <= index < len(self):
             self.facts.add(index, fact)
             self._events[index] = 1
+            self._marked += 1
         elif index >= 0:
             self._ahead[index] = self._ahead.get(index, 0) | int(fact)
 

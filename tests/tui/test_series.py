@@ -231,3 +231,15 @@ def test_a_file_that_breaks_is_taken_in_up_to_the_bad_round(tmp_path: Path) -> N
 
     assert len(series) == series.total == 6
     assert "take" in str(series.damage)
+
+
+def test_the_overview_is_made_anew_when_more_is_known() -> None:
+    series = Series(Listed([drafted(i, i % 3) for i in range(200)]))
+    series.take_in(100)
+    assert [(most, facts & Fact.ALL) for *_, most, facts in series.overview(10)][4:6] == [(3, 0), (None, 0)]
+    series.take_in(100)
+    assert [stretch.most for stretch in series.overview(10)] == [3] * 10
+    series.mark(150, Fact.FINDING)
+    found = [stretch.start for stretch in series.overview(10) if stretch.facts & Fact.FINDING]
+    assert found == [140]
+    assert len(series.overview(20)) == 20

@@ -99,9 +99,7 @@ def _overview(session: Session, marks: Marks, width: int, start: int, stop: int)
     series = session.series
     steps = len(marks.heights)
     line = []
-    for first, last in spans(series.total, width):
-        most = series.most(first, last)
-        facts = series.facts.over(first, last) if last <= len(series) else 0
+    for first, last, most, facts in series.overview(width):
         inside = first < stop and last > start
         role = Role.STRONG if inside else Role.PLAIN if facts & Fact.PLAIN else Role.DIM
         if facts & (Fact.FINDING | Fact.FAULT | Fact.FLIP):
