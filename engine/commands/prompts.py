@@ -9,7 +9,7 @@ from engine.errors import Refused
 
 DEFAULT = 'def mean(data):\n    """Return the sample arithmetic mean of data.\n'
 HELD_OUT = Path(__file__).parent.parent / "models" / "prompts.json"
-"""Prompts by domain, none of them from what the bundled models were trained on but for the domains "story" and "verse"."""
+"""Prompts by domain; only those of "story" and "verse" are from what the bundled models were trained on."""
 
 
 class NamedPrompt(NamedTuple):
