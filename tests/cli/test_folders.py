@@ -49,7 +49,7 @@ def test_the_same_as_json(folders: Path) -> None:
 def test_one_line_says_what_a_bundle_is_made_of(folders: Path) -> None:
     told = specstep("info", "--model", "bundled")
     assert told.code == 0
-    assert "drafters     mtp, dflash, lookup, draft-model:FOLDER, none" in told.out
+    assert "drafters     mtp, dflash, dflash2, lookup, draft-model:FOLDER, none" in told.out
 
 
 @pytest.mark.parametrize("layout", ["optimum", "genai"])

@@ -85,6 +85,6 @@ async def test_a_header_of_somebody_elses_says_what_it_can(model: object) -> Non
 
 
 async def test_the_layout_stands_in_the_first_line_where_there_is_room() -> None:
-    async with running(source()) as screen:
+    async with running(source(), (160, 40)) as screen:
         assert "onnxruntime-genai" in screen.lines[0]
         assert "smol + lookup" in screen.lines[0]
