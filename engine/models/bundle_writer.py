@@ -56,7 +56,7 @@ def write_bundle(folder: Path, networks: Networks, sizes: Sizes, layout: Layout,
     with WeightFile(folder / WEIGHTS) as file:
 
         def write(name: str, weights: Weights, build: Callable[[Graph], None]) -> str:
-            graph = Graph(name, weights, file, layout.storage)
+            graph = Graph(name, weights, file, layout.storage, integer=name.startswith("dflash"))
             build(graph)
             return graph.save(folder / f"{name}.onnx")
 

@@ -22,8 +22,15 @@ Weights = Mapping[str, NDArray[np.float32]]
 class Graph:
     """One graph under construction. Values are named by strings; every method that adds a node returns its output."""
 
-    def __init__(self, name: str, weights: Weights, file: WeightFile, storage: Storage) -> None:
+    def __init__(
+        self, name: str, weights: Weights, file: WeightFile, storage: Storage, *, integer: bool = False
+    ) -> None:
+        """``integer``: what is stored as int8 is multiplied as int8 too, by rows that are quantised in each pass.
+
+        That is three times as fast where a pass waits for its weights, and good enough for drafts, which are checked.
+        """
         self.name = name
+        self._integer = integer and storage is Storage.INT8
         self.weights = weights
         self._file = file
         self._storage = storage
@@ -76,7 +83,7 @@ class Graph:
         """``x @ W.T + b`` for the weights of ``names`` side by side, ``b`` where there are biases: one node each."""
         stacked = [np.asarray(self.weights[f"{name}.weight"], np.float32) for name in names]
         label = "+".join(names)
-        out = self.op("MatMul", x, self._store(f"{label}.transposed", np.concatenate(stacked).T, scale_axis=1))
+        out = self._product(x, f"{label}.transposed", np.concatenate(stacked))
         if f"{names[0]}.bias" not in self.weights:
             return out
         bias = np.concatenate([np.asarray(self.weights[f"{name}.bias"], np.float32) for name in names])
@@ -104,6 +111,15 @@ class Graph:
             digest.update(name.encode())
             digest.update(self._file.digest(name) or tensor.raw_data)
         return digest.hexdigest()
+
+    def _product(self, x: str, name: str, matrix: NDArray[np.float32]) -> str:
+        """``x @ matrix.T``, with the matrix stored transposed as ``name``."""
+        if not self._integer:
+            return self.op("MatMul", x, self._store(name, matrix.T, scale_axis=1))
+        rows, scales = quantize_rows(matrix, top=63)
+        numbers = self._refer(self._file.add(f"{name}.int8", rows.T))
+        factors = self._refer(self._file.add(f"{name}.scales", scales[:, 0]))
+        return self.op("DynamicQuantizeMatMul", x, numbers, factors, domain=CONTRIB)
 
     def _store(self, name: str, array: NDArray[np.float32], scale_axis: int) -> str:
         """A matrix on disk in the storage of this graph, cast to float32 by nodes that fold away at load.
