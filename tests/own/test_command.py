@@ -224,8 +224,10 @@ def test_less_free_than_needed_is_told_before_it_begins(data: Path, tmp_path: Pa
 
 
 HELD = """
+import signal
 import time
 from engine.models.own import build
+signal.signal(signal.SIGINT, signal.default_int_handler)
 write = build.write_bundle
 def held(*arguments):
     write(*arguments)
@@ -233,7 +235,8 @@ def held(*arguments):
     time.sleep(60)
 build.write_bundle = held
 """
-"""Stops where the files are written and not yet tried, so that a signal comes in the middle on any machine."""
+"""Stops where the files are written and not yet tried, so that a signal comes in the middle on any machine, also
+where the tests run in the background, to which shells send no interrupts."""
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

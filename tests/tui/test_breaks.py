@@ -1,19 +1,11 @@
 """Breakpoints at the keys."""
 
-import pytest
-
 from tests.tui.runs import Listed, drafted, live
 from tests.tui.screens import running
 from tui.screens.breaks import BreaksScreen
 from tui.screens.condition import ConditionPrompt
-from tui.screens.main import MainScreen
 
 TAKES = (3, 0, 1, 0, 0, 2, 0)
-
-
-@pytest.fixture(autouse=True)
-def digits_are_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(MainScreen, "DIGIT_WAITS", 600.0)
 
 
 def listed(*takes: int) -> Listed:

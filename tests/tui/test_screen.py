@@ -24,12 +24,6 @@ from tui.screens.prompt import PromptScreen
 from tui.themes import NAMES
 
 
-@pytest.fixture(autouse=True)
-def digits_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a busy machine a second may pass between two keys."""
-    monkeypatch.setattr(MainScreen, "DIGIT_WAITS", 600.0)
-
-
 async def test_a_live_run_opens_before_its_first_round_and_says_what_to_press() -> None:
     async with running(live()) as screen:
         assert screen.session.moment == START

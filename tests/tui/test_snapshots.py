@@ -18,7 +18,6 @@ from tests.tui.test_findings import wrong_counts
 from tests.tui.test_searching import counting
 from tui.app import SpecstepApp
 from tui.marks import ASCII, UNICODE, Marks
-from tui.screens.main import MainScreen
 from tui.themes import NAMES
 
 SMALL, MIDDLE, LARGE = (80, 24), (120, 40), (200, 50)
@@ -72,9 +71,8 @@ STATES = (
 
 @pytest.fixture(autouse=True)
 def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No marks of another test, and no hurry between two keys."""
+    """No marks of another test."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    monkeypatch.setattr(MainScreen, "DIGIT_WAITS", 600.0)
 
 
 @pytest.mark.parametrize("state", STATES, ids=lambda state: state.name)
