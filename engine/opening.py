@@ -123,28 +123,16 @@ def _folder(path: Path, setup: Setup) -> Models:
     loaded = load()
     base = loaded.base
 
-    def drafter(spec: str, text: Sequence[int] = (), options: Options = DEFAULTS) -> Drafter | None:
-        choice = named.parse(spec)
-        match choice.name:
-            case "none":
-                choice.only()
-                return None
-            case "lookup":
-                return named.lookup(choice)
-            case "synthetic":
-                return _synthetic(choice, load().base, text, options)
-            case "draft-model":
-                return _draft_model(choice, base, model.tokenizer.piece, setup)
-            case kind:
-                raise ModelError(
-                    f"{model.where.name} has no drafter {kind!r} of its own: use lookup, draft-model:FOLDER or none"
-                )
+    def own(choice: named.Named) -> Drafter:
+        raise ModelError(
+            f"{model.where.name} has no drafter {choice.name!r} of its own: use lookup, draft-model:FOLDER or none"
+        )
 
     return Models(
         base=base,
         encode=model.encode,
         piece=model.tokenizer.piece,
-        drafter=drafter,
+        drafter=_drafters(base, lambda: load().base, model.tokenizer.piece, setup, own),
         drafters=("lookup",),
         device=lambda: {**base.device(), "graphs": sessions.graphs()},
         stop_tokens=model.stop_tokens,
@@ -185,27 +173,15 @@ def _bundle(folder: Path | None, setup: Setup) -> Models:
         assert template is not None
         return tokenizer.encode(template.render(prompt, system))
 
-    def drafter(spec: str, text: Sequence[int] = (), options: Options = DEFAULTS) -> Drafter | None:
-        choice = named.parse(spec)
-        match choice.name:
-            case "none":
-                choice.only()
-                return None
-            case "lookup":
-                return named.lookup(choice)
-            case "synthetic":
-                return _synthetic(choice, load_base(), text, options)
-            case "draft-model":
-                return _draft_model(choice, base, tokenizer.piece, setup)
-            case kind:
-                choice.only()
-                return bundled.load_drafter(bundle, kind, threads=setup.threads, widths=setup.widths, session=sessions)
+    def own(choice: named.Named) -> Drafter:
+        choice.only()
+        return bundled.load_drafter(bundle, choice.name, threads=setup.threads, widths=setup.widths, session=sessions)
 
     return Models(
         base=base,
         encode=encode,
         piece=tokenizer.piece,
-        drafter=drafter,
+        drafter=_drafters(base, load_base, tokenizer.piece, setup, own),
         drafters=(*bundle.manifest.drafters, "lookup"),
         device=lambda: {**base.device(), "graphs": sessions.graphs()},
         stop_tokens=bundle.manifest.stop_tokens,
@@ -229,6 +205,33 @@ def _toy(*, recurrent: bool) -> Models:
 
     base = made()
 
+    def own(choice: named.Named) -> Drafter:
+        if choice.name != "scripted":
+            raise ModelError(f"the toy base has no drafter {choice.name!r}, it has {', '.join(offered)} and none")
+        choice.only("takes")
+        return ScriptedDrafter(
+            lambda history: int(np.argmax(logits_of(history))), TOY_VOCABULARY, _takes(choice.arguments.get("takes"))
+        )
+
+    return Models(
+        base=base,
+        encode=lambda text: list(text.encode()),
+        piece=piece,
+        drafter=_drafters(base, made, piece, USUAL, own),
+        drafters=offered[:2],
+        device=lambda: {"provider": "python", "placement": {}, "requested": ["python"]},
+    )
+
+
+def _drafters(
+    base: Base,
+    again: Callable[[], Base],
+    piece: Callable[[int], bytes],
+    setup: Setup,
+    own: Callable[[named.Named], Drafter],
+) -> OpenDrafter:
+    """Opens the drafters that every base can have; any other name is asked of ``own``. ``again``: another such base."""
+
     def drafter(spec: str, text: Sequence[int] = (), options: Options = DEFAULTS) -> Drafter | None:
         choice = named.parse(spec)
         match choice.name:
@@ -237,28 +240,14 @@ def _toy(*, recurrent: bool) -> Models:
                 return None
             case "lookup":
                 return named.lookup(choice)
-            case "scripted":
-                choice.only("takes")
-                return ScriptedDrafter(
-                    lambda history: int(np.argmax(logits_of(history))),
-                    TOY_VOCABULARY,
-                    _takes(choice.arguments.get("takes")),
-                )
             case "synthetic":
-                return _synthetic(choice, made(), text, options)
+                return _synthetic(choice, again(), text, options)
             case "draft-model":
-                return _draft_model(choice, base, piece, USUAL)
-            case kind:
-                raise ModelError(f"the toy base has no drafter {kind!r}, it has {', '.join(offered)} and none")
+                return _draft_model(choice, base, piece, setup)
+            case _:
+                return own(choice)
 
-    return Models(
-        base=base,
-        encode=lambda text: list(text.encode()),
-        piece=piece,
-        drafter=drafter,
-        drafters=offered[:2],
-        device=lambda: {"provider": "python", "placement": {}, "requested": ["python"]},
-    )
+    return drafter
 
 
 def _synthetic(choice: named.Named, twin: Base, text: Sequence[int], options: Options) -> Drafter:

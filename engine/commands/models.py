@@ -13,8 +13,8 @@ import typer
 
 from engine.commands import run_options as flag
 from engine.commands.exits import complain
+from engine.commands.facts import on_one_line
 from engine.commands.json_text import as_lines
-from engine.commands.show import visible
 from engine.errors import ModelError, Refused
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def info(name: Name, as_json: flag.Json = False) -> None:
         return
     source = facts.pop("source", {})
     for key, value in {**facts, **source}.items():
-        typer.echo(f"{key:<14} {_in_words(value)}")
+        typer.echo(f"{key:<14} {on_one_line(value)}")
 
 
 @app.command()
@@ -209,15 +209,3 @@ def _line(model: "Added") -> str:
     source = model.manifest.source
     millions = f"{source['parameters'] / 1e6:,.0f} M parameters, " if "parameters" in source else ""
     return f"{millions}context {model.manifest.context_length}, {model.manifest.dtype}, {in_words(model.bytes)}"
-
-
-def _in_words(value: Any) -> str:
-    match value:
-        case None | "":
-            return "-"
-        case dict():
-            return ", ".join(f"{key} {_in_words(each)}" for key, each in value.items()) or "-"
-        case list() | tuple():
-            return " ".join(map(str, value)) or "-"
-        case _:
-            return visible(str(value).encode("utf-8", "surrogateescape"))[1:-1]

@@ -9,6 +9,7 @@ import typer
 
 from engine.commands import run_options as flag
 from engine.commands.exits import Exit, complain
+from engine.commands.facts import on_one_line
 from engine.commands.json_text import as_line, as_lines
 from engine.commands.reading import TracePath, finish, open_trace
 from engine.commands.show import visible
@@ -56,7 +57,7 @@ def info(trace: TracePath, as_json: flag.Json = False) -> None:
             "torn": None if source.torn is None else str(source.torn),
             "end": None if source.end is None else source.end.reason,
         }
-        typer.echo(as_lines(facts) if as_json else "\n".join(f"{key:<13} {_in_words(v)}" for key, v in facts.items()))
+        typer.echo(as_lines(facts) if as_json else "\n".join(f"{key:<13} {on_one_line(v)}" for key, v in facts.items()))
         finish(source)
 
 
@@ -121,18 +122,6 @@ def _report(made: "Rewritten", path: Path) -> None:
     if made.lost is not None:
         complain(f"lost: {made.lost}")
     typer.echo(f"{path}: {made.rounds} rounds, {made.size} bytes")
-
-
-def _in_words(value: Any) -> str:
-    match value:
-        case None:
-            return "-"
-        case dict():
-            return ", ".join(f"{key} {_in_words(each)}" for key, each in value.items()) or "-"
-        case list() | tuple():
-            return " ".join(map(str, value)) or "-"
-        case _:
-            return visible(str(value).encode("utf-8", "surrogateescape"))[1:-1]
 
 
 def _summary(raw: "RawRecord") -> str:
