@@ -182,8 +182,11 @@ def load_drafter(
     manifest = bundle.manifest
     entry = manifest.drafters.get(kind)
     if entry is None:
-        offered = ", ".join(sorted(manifest.drafters)) or "none: use lookup, draft-model:NAME or none"
-        raise ModelError(f"{bundle.folder}: no drafter {kind!r} in this bundle, it has {offered}")
+        own = ", ".join(sorted(manifest.drafters)) or "none of its own"
+        raise ModelError(
+            f"{bundle.folder}: no drafter {kind!r} in this bundle, it has {own}; every base can have lookup, "
+            "draft-model:FOLDER, synthetic or none"
+        )
     if entry.base_sha256 != manifest.base.sha256:
         raise ModelError(f"{bundle.folder}: drafter {kind} was made for another base than the one in this bundle")
     info = DrafterInfo(
