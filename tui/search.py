@@ -104,7 +104,7 @@ class Search:
         self.rounds = 0
         self.chosen: int | None = None
         self.broken = ""
-        self._piece = piece
+        self._pieces = _Pieces(piece)
         self._tokens = 0
         self._held: list[bytes] = []
 
@@ -117,15 +117,14 @@ class Search:
     def feed(self, rounds: Sequence[Round]) -> None:
         """Search the next rounds."""
         if self.query.drafts:
-            for index, round_ in enumerate(rounds, self.rounds):
-                self._among_drafts(index, round_)
+            self._among_drafts(rounds)
         else:
             self._emitted([round_.emitted or () for round_ in rounds])
         self.rounds += len(rounds)
 
     def read_by(self, piece: Callable[[int], bytes | None]) -> None:
         """From here on ask for bytes elsewhere: a file must not be read from two threads."""
-        self._piece = piece
+        self._pieces = _Pieces(piece)
 
     def next(self, index: int) -> int | None:
         """The number of the first match that a round behind ``index`` completes."""
@@ -152,17 +151,31 @@ class Search:
         self._tokens = begun[-1]
         self._hold(parts, end)
 
-    def _among_drafts(self, index: int, round_: Round) -> None:
-        if round_.t1 is None:
-            return
-        shift = len(self._held)
-        for match in self._matches(self._parts((round_.t1, *(round_.drafts or ())))):
-            if match.last - shift > round_.take:
-                self.matches.add(Match(max(match.first - shift, 0), match.last - shift, index))
-        self._hold(self._parts(round_.emitted or ()), 0)
+    def _among_drafts(self, rounds: Sequence[Round]) -> None:
+        """Each round's carried token and drafts behind the end of the text before it, all of them in one go."""
+        room, bytes_of = self.query.longest - 1, self._pieces.__getitem__
+        emitted = self._parts(chain.from_iterable([round_.emitted or () for round_ in rounds]))
+        text, ends = b"".join(emitted), list(accumulate(map(len, emitted), initial=0))
+        parts: list[bytes] = []
+        begun: list[int] = []
+        token = len(self._held)
+        for round_ in rounds:
+            begun.append(len(parts))
+            drafts = round_.drafts
+            if drafts and round_.take < len(drafts):
+                stop = ends[token]
+                before = text[stop - room if stop > room else 0 : stop]
+                parts += (before, bytes_of(round_.t1), *map(bytes_of, drafts), _NOTHING)
+            token += len(round_.emitted or ())
+        for match in self._matches(parts):
+            place = bisect_right(begun, match.last) - 1
+            t1 = begun[place] + 1
+            if match.last - t1 > rounds[place].take:
+                self.matches.add(Match(max(match.first - t1, 0), match.last - t1, self.rounds + place))
+        self._hold(emitted, 0)
 
     def _parts(self, tokens: Iterable[int]) -> list[bytes]:
-        return [*self._held, *(_NOTHING if piece is None else piece for piece in map(self._piece, tokens))]
+        return [*self._held, *map(self._pieces.__getitem__, tokens)]
 
     def _matches(self, parts: list[bytes]) -> Iterator["_Found"]:
         text = b"".join(parts)
@@ -181,6 +194,21 @@ class Search:
             held.append(part)
             room -= len(part)
         self._held = held[::-1]
+
+
+class _Pieces(dict[int | None, bytes]):
+    """The bytes of tokens that were asked for before, so that no call is made for most of them."""
+
+    def __init__(self, piece: Callable[[int], bytes | None]) -> None:
+        super().__init__()
+        self._piece = piece
+
+    def __missing__(self, token: int | None) -> bytes:
+        found = None if token is None else self._piece(token)
+        if found is None:
+            return _NOTHING
+        self[token] = found
+        return found
 
 
 class _Found(NamedTuple):

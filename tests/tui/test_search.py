@@ -88,6 +88,39 @@ def test_rejected_drafts_are_searched_only_when_asked() -> None:
     assert [match.round for match in found("total val", pieces, rounds)] == [1]
 
 
+@given(
+    pieces=st.lists(st.text("abAé", max_size=2).map(str.encode), min_size=1, max_size=4),
+    typed=st.text("abAé", min_size=1, max_size=4),
+    tokens=st.lists(
+        st.tuples(st.lists(st.integers(0, 4), min_size=1, max_size=4), st.integers(0, 3), st.booleans()), max_size=8
+    ),
+    step=st.integers(1, 5),
+)
+def test_among_drafts_it_finds_what_a_search_round_by_round_finds(
+    pieces: list[bytes], typed: str, tokens: list[tuple[list[int], int, bool]], step: int
+) -> None:
+    rounds = []
+    for i, (ids, most, known) in enumerate(tokens):
+        t1, *drafts = (token % len(pieces) for token in ids)
+        take = min(most, len(drafts))
+        emitted = (t1, *drafts[:take]) if known else None
+        rounds.append(drafted(i, take, t1=t1 if known else None, drafts=tuple(drafts), emitted=emitted))
+    pattern = re.compile(re.escape(typed), 0 if typed != typed.lower() else re.IGNORECASE)
+    expected, before = [], ""
+    for round_ in rounds:
+        carried = "\uffff" if round_.t1 is None else pieces[round_.t1].decode()
+        row = [carried, *(pieces[token].decode() for token in round_.drafts or ())]
+        kept = before[max(len(before) - len(typed) + 1, 0) :]
+        ends = [len(kept + "".join(row[: j + 1])) for j in range(len(row))]
+        for match in pattern.finditer(kept + "".join(row)):
+            last = next(j for j, end in enumerate(ends) if end >= match.end())
+            if last > round_.take:
+                expected.append((round_.index, last))
+        before += b"".join(pieces[token] for token in round_.emitted or ()).decode()
+
+    assert [(match.round, match.last) for match in found("~" + typed, pieces, rounds, step)] == expected
+
+
 def test_a_rejected_draft_goes_on_from_the_text_before_its_round() -> None:
     pieces = [b"one", b" two", b" three", b" four"]
     rounds = [
