@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from engine.drafters.lookup import LookupDrafter
+from engine.drafters.lookup import ADAPT, LookupDrafter
 from engine.drafters.synthetic import SyntheticDrafter
 from engine.errors import Refused
 
@@ -24,13 +24,11 @@ class Named(NamedTuple):
                 offer = f"it takes {', '.join(known)}" if known else "it takes none"
                 raise Refused(f"drafter {self.name} has no argument {key!r}: {offer}")
 
-    def number(self, key: str, default: int) -> int:
-        """An argument that is a whole number."""
+    def number(self, key: str) -> int | None:
+        """An argument that is a whole number, ``None`` if it was not given."""
         text = self.arguments.get(key)
-        if text is None:
-            return default
         try:
-            return int(text)
+            return None if text is None else int(text)
         except ValueError as error:
             raise Refused(f"drafter {self.name}: {key} is {text!r}, not a whole number") from error
 
@@ -56,13 +54,18 @@ def parse(spec: str) -> Named:
 
 
 def lookup(named: Named) -> LookupDrafter:
-    """A lookup of up to ``n`` tokens, at least ``min``; ``match`` is which occurrence it follows."""
-    named.only("n", "min", "match")
-    longest = named.number("n", 3)
+    """A lookup of up to ``n`` tokens, at least ``min``; ``match`` is which occurrence it follows, ``adapt`` how far."""
+    named.only("n", "min", "match", "adapt")
+    text = named.arguments.get("adapt", f"{ADAPT:g}")
+    try:
+        adapt = None if text == "off" else float(text)
+    except ValueError as error:
+        raise Refused(f"drafter lookup: adapt is {text!r}, expected off or a number as in adapt={ADAPT:g}") from error
     return LookupDrafter(
-        longest=longest,
-        shortest=named.number("min", min(2, longest)),
+        longest=named.number("n"),
+        shortest=named.number("min"),
         match=named.arguments.get("match", "latest"),
+        adapt=adapt,
     )
 
 
@@ -74,4 +77,4 @@ def synthetic(named: Named, text: Sequence[int], vocab_size: int) -> SyntheticDr
         rates = [float(rate) for rate in given.split("-")]
     except ValueError as error:
         raise Refused(f"drafter synthetic: rates is {given!r}, expected numbers as in rates=0.9-0.8-0.5") from error
-    return SyntheticDrafter(text, rates, vocab_size, seed=named.number("seed", 0))
+    return SyntheticDrafter(text, rates, vocab_size, seed=named.number("seed") or 0)

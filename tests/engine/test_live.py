@@ -214,7 +214,10 @@ def test_a_request_opens_models_by_name_and_adds_their_stop_tokens() -> None:
         ("lookup:n=three", Refused, "n is 'three', not a whole number"),
         ("lookup:n=0", Refused, "1 <= shortest <= longest"),
         ("lookup:match=best", Refused, "match is 'best'"),
-        ("lookup:size=3", Refused, "no argument 'size': it takes n, min, match"),
+        ("lookup:size=3", Refused, "no argument 'size': it takes n, min, match, adapt"),
+        ("lookup:adapt=no", Refused, "adapt is 'no', expected off or a number"),
+        ("lookup:adapt=2", Refused, "adapt is 2: use off, or a probability"),
+        ("lookup:adapt=nan", Refused, "adapt is nan: use off, or a probability"),
         ("none:n=3", Refused, "no argument 'n': it takes none"),
         ("scripted:takes=a-b", Refused, "takes is 'a-b'"),
         ("synthetic:rates=a-b", Refused, "rates is 'a-b', expected numbers"),
@@ -229,10 +232,18 @@ def test_a_drafter_that_is_named_wrongly_is_refused(drafter: str, error: type[Ex
         open_models("toy").drafter(drafter, [1, 2, 3])
 
 
-def test_a_lookup_takes_its_arguments_by_name() -> None:
-    drafter = open_models("toy").drafter("lookup:n=4,match=earliest")
+@pytest.mark.parametrize(
+    ("spec", "name"),
+    [
+        ("lookup", "lookup-1-8-latest-adapt-0.1"),
+        ("lookup:n=4,min=2,match=earliest,adapt=0.3", "lookup-2-4-earliest-adapt-0.3"),
+        ("lookup:n=4,adapt=off", "lookup-2-4-latest"),
+    ],
+)
+def test_a_lookup_takes_its_arguments_by_name(spec: str, name: str) -> None:
+    drafter = open_models("toy").drafter(spec)
     assert drafter is not None
-    assert drafter.info.name == "lookup-2-4-earliest"
+    assert drafter.info.name == name
 
 
 @pytest.mark.parametrize("stop", ["two", "256", ""])

@@ -84,7 +84,7 @@ def test_a_fork_may_have_another_drafter_or_none(shared: RemoteRun) -> None:
     shared.rewind(())
     trunk = [round_ for _ in range(3) if (round_ := shared.step())]
     shared.rewind(trunk, drafter="lookup:n=2,min=1")
-    assert (shared.header.drafter and shared.header.drafter.name) == "lookup-1-2-latest"
+    assert (shared.header.drafter and shared.header.drafter.name) == "lookup-1-2-latest-adapt-0.1"
     lookup = finished(shared)
     shared.rewind(trunk, drafter="none")
     assert shared.header.drafter is None

@@ -1,0 +1,52 @@
+"""What matches of each length have been worth: how often the token that they foretold came."""
+
+from array import array
+
+WEIGHT = 8
+"""How many matches the chance that is assumed before any was seen stands for."""
+
+
+def assumed(length: int) -> float:
+    """The chance that a match of ``length`` tokens foretells the next: 1/3 for one token, 1/2 for two, ..."""
+    return length / (length + 2)
+
+
+class Worth:
+    """Counts of matches by their length, ``longest`` tokens or less; those of more are counted there."""
+
+    def __init__(self, longest: int) -> None:
+        self._longest = longest
+        self._weight = [float(WEIGHT)] * (longest + 1)
+        self._right = [WEIGHT * assumed(length) for length in range(longest + 1)]
+        # The length of the match that each token was foretold by, negative if it was not that token, 0 without one.
+        self._seen = array("h")
+
+    def add(self, length: int, *, right: bool) -> None:
+        """The next token came, as a match of ``length`` tokens foretold or not; 0 if there was no match."""
+        self._seen.append(length if right else -length)
+        self._count(length, right, 1)
+
+    def cut(self, keep: int) -> None:
+        """Forget all but the first ``keep`` tokens."""
+        while len(self._seen) > keep:
+            seen = self._seen.pop()
+            self._count(abs(seen), seen > 0, -1)
+
+    def chance(self, length: int) -> float:
+        """That a match of ``length`` tokens foretells the next one."""
+        length = min(length, self._longest)
+        return self._right[length] / self._weight[length]
+
+    def drafts(self, length: int, limit: int, least: float) -> int:
+        """How many tokens, ``limit`` at most, are right, all before them too, with a chance of ``least`` or more."""
+        chance = 1.0
+        for j in range(limit):
+            chance *= self.chance(length + j)
+            if chance < least:
+                return j
+        return limit
+
+    def _count(self, length: int, right: bool, times: int) -> None:
+        if length:
+            self._weight[length] += times
+            self._right[length] += times * right
