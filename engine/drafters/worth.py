@@ -16,26 +16,28 @@ class Worth:
 
     def __init__(self, longest: int) -> None:
         self._longest = longest
-        self._weight = [float(WEIGHT)] * (longest + 1)
-        self._right = [WEIGHT * assumed(length) for length in range(longest + 1)]
+        self._matches = [0] * (longest + 1)
+        self._right = [0] * (longest + 1)
         # The length of the match that each token was foretold by, negative if it was not that token, 0 without one.
-        self._seen = array("h")
+        self._seen = array("b")
 
     def add(self, length: int, *, right: bool) -> None:
         """The next token came, as a match of ``length`` tokens foretold or not; 0 if there was no match."""
         self._seen.append(length if right else -length)
-        self._count(length, right, 1)
+        self._matches[length] += 1
+        self._right[length] += right
 
     def cut(self, keep: int) -> None:
         """Forget all but the first ``keep`` tokens."""
         while len(self._seen) > keep:
             seen = self._seen.pop()
-            self._count(abs(seen), seen > 0, -1)
+            self._matches[abs(seen)] -= 1
+            self._right[abs(seen)] -= seen > 0
 
     def chance(self, length: int) -> float:
         """That a match of ``length`` tokens foretells the next one."""
         length = min(length, self._longest)
-        return self._right[length] / self._weight[length]
+        return (self._right[length] + WEIGHT * assumed(length)) / (self._matches[length] + WEIGHT)
 
     def drafts(self, length: int, limit: int, least: float) -> int:
         """How many tokens, ``limit`` at most, are right, all before them too, with a chance of ``least`` or more."""
@@ -45,8 +47,3 @@ class Worth:
             if chance < least:
                 return j
         return limit
-
-    def _count(self, length: int, right: bool, times: int) -> None:
-        if length:
-            self._weight[length] += times
-            self._right[length] += times * right
