@@ -1,145 +1,79 @@
-"""``specstep``: the screen over a trace or a live run; any other first word is a command without a screen."""
+"""``specstep``: the screen over a trace or a live run; any other first word is a command without a screen.
+
+What is most often wanted, the screen over a trace or over the demo's run, is started without Typer, which takes longer
+to load than the command line is to read; so nothing is imported here that it does not need.
+"""
 
 import os
 import sys
-from collections.abc import Callable
-from contextlib import ExitStack
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Mapping, Sequence
 
-import typer
+from engine.commands.run_values import BAR, DRAFTS, WINDOW
+from engine.commands.table import COMMANDS, COMPLETION
+from engine.errors import SpecstepError
 
-from engine.commands.exits import complain_of, exit_of
-from engine.commands.requests import given, takes_request
-from engine.commands.watch import Target
-from engine.errors import Refused, SpecstepError, TraceError
-from tui.commands.demo import demo as tour
-from tui.commands.keys import keys
-from tui.commands.serve import serve
-from tui.commands.showing import Ascii, Mouse, Theme, settings, show
-from tui.demo import demo
-from tui.opening import Live, Wanted
-from tui.watching import Watching, wants_screen
+OWN = {
+    "demo": "tui.commands.demo:demo",
+    "keys": "tui.commands.keys:keys",
+    "serve": "tui.commands.serve:serve",
+}
+"""The commands of the screen that have a name; as in ``engine.commands.table``."""
 
-if TYPE_CHECKING:
-    from engine.request import LiveRequest
-    from engine.trace.reader import Trace as OpenTrace
-
-Trace = Annotated[
-    Path | None,
-    typer.Argument(metavar="[TRACE]", help="A trace to replay; without one a live run.", show_default=False),
-]
-Record = Annotated[Path | None, typer.Option("--record", help="Record the live run to this trace.", show_default=False)]
-Follow = Annotated[bool, typer.Option("--follow", help="Follow TRACE while it is written.")]
-Engine = Annotated[
-    str | None,
-    typer.Option(
-        "--engine", help="The command of an engine, as in 'ssh box specstep engine --wait'.", show_default=False
-    ),
-]
-Timeout = Annotated[
-    float, typer.Option("--timeout", min=0.1, help="Seconds without a word after which an engine is given up.")
-]
-InProcess = Annotated[bool, typer.Option("--in-process", help="Run the engine in the screen's own process.")]
-
-screen_app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-watch_app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-
-
-OWN: dict[str, Callable[..., None]] = {"demo": tour, "keys": keys, "serve": serve}
-"""The commands of the screen that have a name."""
+_COMPLETE = "_SPECSTEP_COMPLETE"
+"""Set by a shell that wants to know how a command line may go on."""
 
 
 def main() -> None:
     """The ``specstep`` command."""
-    from engine.cli import app, names  # noqa: PLC0415 (its commands import what they need)
-
-    for name, command in OWN.items():
-        app.command(name)(command)
+    words = sys.argv[1:]
     try:
-        if sys.argv[1:2] == ["watch"] and wants_screen(sys.argv[2:]):
-            watch_app(sys.argv[2:], prog_name="specstep watch")
-        elif "_SPECSTEP_COMPLETE" in os.environ or (sys.argv[1:2] and sys.argv[1] in names() | OWN.keys()):
-            app()
+        if is_plain(words, os.environ):
+            from tui.commands.starting import start  # noqa: PLC0415
+
+            start(words)
         else:
-            screen_app()
+            _read(words)
     except SpecstepError as error:
+        from engine.commands.exits import complain_of, exit_of  # noqa: PLC0415 (Typer)
+
         complain_of(error)
         sys.exit(exit_of(error))
+    except KeyboardInterrupt:
+        from engine.commands.exits import Exit, complain  # noqa: PLC0415
+
+        complain("interrupted")
+        sys.exit(Exit.INTERRUPTED)
 
 
-@screen_app.command(
-    name="specstep",
-    epilog="Commands: record, stats, show, audit, probe, faults, watch, import, export, trace, engine, info; see "
-    "specstep COMMAND --help. A model's options are for a live run, which is a demo of the fallback by default.",
-)
-@takes_request
-def screen(
-    context: typer.Context,
-    request: "Callable[[], LiveRequest]",
-    trace: Trace = None,
-    follow: Follow = False,
-    record: Record = None,
-    engine: Engine = None,
-    timeout: Timeout = 120.0,
-    in_process: InProcess = False,
-    ascii_only: Ascii = None,
-    mouse: Mouse = None,
-    theme: Theme = None,
-) -> None:
-    """A terminal debugger for speculative decoding.
-
-    Replays TRACE, or runs a model live and steps through its rounds.
-    """
-    look = settings(ascii_only, mouse, theme)
-    if trace is not None:
-        if record is not None:
-            raise Refused("--record is for a live run, a trace is recorded already")
-        if not trace.exists():
-            raise TraceError(f"{trace}: no such file, and no command of that name; see specstep --help")
-        with ExitStack() as opened:
-            show(lambda: opened.enter_context(_open_trace(trace, follow)), f"opening {trace.name}", look)
-        return
-    if follow:
-        raise Refused("--follow is for a trace that is being written: give its file")
-    if engine is not None and in_process:
-        raise Refused("give --engine or --in-process, not both")
-    wanted = request()
-    if engine is None:
-        wanted = demo(wanted, _told(context))
-    words = None if engine is None else given(context, wanted)
-    from tui.waiting import Waiting  # noqa: PLC0415 (Rich: only for the screen)
-
-    live = Live(Wanted(wanted, record, engine, words, timeout, in_process))
-    try:
-        show(live.open, Waiting("loading the model and reading the prompt", live.stages, live.stop), look)
-    finally:
-        live.close()
+def is_plain(words: Sequence[str], environ: Mapping[str, str]) -> bool:
+    """Whether nothing is left to be read: there is no word, or only that of a trace, and no variable says more."""
+    if _COMPLETE in environ:
+        return False
+    if not words:
+        return not {DRAFTS, BAR, WINDOW} & environ.keys()
+    word = words[0]
+    return len(words) == 1 and word != "" and not word.startswith("-") and not _is_command(word)
 
 
-@watch_app.command(name="watch")
-def watch(target: Target, ascii_only: Ascii = None, mouse: Mouse = None, theme: Theme = None) -> None:
-    """Follow an engine that writes the trace format; with --json, or without a terminal, a line a round."""
-    look = settings(ascii_only, mouse, theme)
-    from tui.waiting import Waiting  # noqa: PLC0415
-
-    watching = Watching(target)
-    try:
-        show(watching.open, Waiting(f"waiting for {target}", stop=watching.close), look)
-    finally:
-        watching.close()
+def _is_command(word: str) -> bool:
+    return word in COMMANDS or word in OWN or word in COMPLETION
 
 
-def _told(context: typer.Context) -> set[str]:
-    """The parameters that the command line or the environment gives."""
-    return {
-        name
-        for name in context.params
-        if getattr(context.get_parameter_source(name), "name", "") in ("COMMANDLINE", "ENVIRONMENT")
-    }
+def _read(words: Sequence[str]) -> None:
+    """Have Typer read the command line, and do what it says."""
+    if words[:1] == ["watch"]:
+        from tui.watching import wants_screen  # noqa: PLC0415
 
+        if wants_screen(words[1:]):
+            from tui.commands.screen import watch_app  # noqa: PLC0415
 
-def _open_trace(path: Path, follow: bool) -> "OpenTrace":
-    from engine.trace.reader import open_trace  # noqa: PLC0415 (numpy: after the first paint)
+            watch_app(words[1:], prog_name="specstep watch")
+            return
+    if _COMPLETE in os.environ or (words and _is_command(words[0])):
+        from engine.cli import app_of  # noqa: PLC0415
 
-    return open_trace(path, follow=follow)
+        app_of({**COMMANDS, **OWN})()
+    else:
+        from tui.commands.screen import screen_app  # noqa: PLC0415
+
+        screen_app()

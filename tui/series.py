@@ -3,7 +3,7 @@
 import math
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from enum import IntFlag
 from typing import NamedTuple
@@ -99,6 +99,7 @@ class Series:
         self._overview: list[Stretch] = []
         self._overview_of = (-1, -1, -1, -1)
         self._marked = 0
+        self._noted: dict[tuple[int, int], int | None] = {}
         self._mean = RollingMean(window_of(source.header))
 
     def __len__(self) -> int:
@@ -113,21 +114,29 @@ class Series:
         """The most tokens that one of rounds ``start`` to ``stop`` emitted; ``None`` where that is not known yet."""
         if stop <= len(self):
             return self.counts.over(start, stop)
-        with suppress(TraceError):
-            noted = getattr(self._source, "counts", None)
-            return None if noted is None else int(noted[start:stop].max())
-        return None
+        if (start, stop) not in self._noted:
+            self._noted[start, stop] = self._noted_most(start, stop)
+        return self._noted[start, stop]
 
     def overview(self, columns: int) -> list[Stretch]:
         """The whole run over at most so many columns; made anew only when more of it is known."""
         key = (len(self), self.total, self._marked, columns)
         if key != self._overview_of:
+            if (self.total, columns) != (self._overview_of[1], self._overview_of[3]):
+                self._noted.clear()
             self._overview_of = key
             self._overview = [
                 Stretch(start, stop, self.most(start, stop), self.facts.over(start, stop) if stop <= len(self) else 0)
                 for start, stop in spans(self.total, columns)
             ]
         return self._overview
+
+    def _noted_most(self, start: int, stop: int) -> int | None:
+        """What the source itself knows of rounds that were not read yet."""
+        most: Callable[[int, int], int] | None = getattr(self._source, "most", None)
+        with suppress(TraceError):
+            return None if most is None else most(start, stop)
+        return None
 
     @property
     def complete(self) -> bool:

@@ -9,6 +9,7 @@ import typer
 
 from engine import paths, version
 from engine.commands import run_options as flag
+from engine.commands import run_values
 from engine.commands.json_text import as_lines
 from engine.errors import ModelError
 
@@ -35,8 +36,8 @@ def info(
     With --model, that model in place of all this: what it is, what it can do, what ran where.
     """
     if model is not None:
-        place = flag.provider_of(provider, provider_library, no_fallback=False)
-        _tell_of(flag.model_of(model, model_file), place, threads, as_json=as_json)
+        place = run_values.provider_of(provider, provider_library, no_fallback=False)
+        _tell_of(run_values.model_of(model, model_file), place, threads, as_json=as_json)
         return
     facts = gathered(provider_library)
     if as_json:

@@ -45,6 +45,7 @@ Force = Annotated[bool, typer.Option("--force", help="Replace a model of that na
 
 app = typer.Typer(
     no_args_is_help=True,
+    add_completion=False,
     rich_markup_mode=None,
     help="Models of your own: made from GGUF files, kept by name, opened with --model NAME.",
 )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from engine.commands import run_options as flag
+from engine.commands import run_values
 from engine.commands.exits import Exit, complain
 from engine.commands.json_text import as_lines
 from engine.commands.probe_text import bits_text, report_text
@@ -96,7 +97,7 @@ def probe(
     from engine.probe.compare import probe as decode_in_every_way  # noqa: PLC0415
     from engine.request import Setup  # noqa: PLC0415
 
-    bar = flag.bar_of(fallback_below)
+    bar = run_values.bar_of(fallback_below)
     if bar is None:
         raise Refused("probe holds its rounds against a number: give --fallback-below a number of tokens a round")
     if form not in (*FORMS, "both"):
@@ -116,9 +117,11 @@ def probe(
         plain_width=plain_width,
     )
     texts = _prompts(prompt, prompt_file, domain, prompts)
-    place = flag.provider_of(provider, provider_library, no_fallback)
-    flag.chat_of(chat, system)
-    models = open_models(flag.model_of(model, model_file), Setup(place, threads, flag.widths_of(widths), plain_width))
+    place = run_values.provider_of(provider, provider_library, no_fallback)
+    run_values.chat_of(chat, system)
+    models = open_models(
+        run_values.model_of(model, model_file), Setup(place, threads, run_values.widths_of(widths), plain_width)
+    )
     stops = {*(() if ignore_stops else models.stop_tokens), *map(models.stop_token, stop or ())}
     options = msgspec.structs.replace(options, stop_tokens=tuple(sorted(stops)))
     found: Bits | Report

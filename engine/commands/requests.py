@@ -5,45 +5,46 @@ import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, get_type_hints
 
-import typer
-
-from engine.commands import run_options as flag
-from engine.commands.fault_option import Fault
+from engine.commands import run_values
 from engine.commands.prompts import read_prompt
 
 if TYPE_CHECKING:
+    import typer
+
+    from engine.commands import run_options as flag
+    from engine.commands.fault_option import Fault
     from engine.request import LiveRequest
 
 
 def request_of(
-    prompt: flag.Prompt = None,
-    prompt_file: flag.PromptFile = None,
-    model: flag.Model = "bundled",
-    model_file: flag.ModelFile = None,
-    chat: flag.Chat = False,
-    system: flag.System = None,
-    drafter: flag.Drafter = "auto",
-    k: flag.K = 3,
-    form: flag.Form = "one-pass",
-    max_tokens: flag.MaxTokens = 128,
-    tau: flag.Tau = 0.0,
-    fallback_below: flag.FallbackBelow = "0",
-    fallback_window: flag.FallbackWindow = 3,
-    temperature: flag.Temperature = 0.0,
-    top_k: flag.TopK = 0,
-    top_p: flag.TopP = 1.0,
-    sampler: flag.Sampler = None,
-    seed: flag.Seed = 0,
-    plain_width: flag.PlainWidth = 1,
-    stop: flag.Stop = None,
-    ignore_stops: flag.IgnoreStops = False,
-    candidates: flag.Candidates = 5,
-    threads: flag.Threads = 1,
-    provider: flag.ProviderName = "cpu",
-    provider_library: flag.ProviderLibrary = None,
-    no_fallback: flag.NoFallback = False,
-    widths: flag.Widths = None,
-    fault: Fault = None,
+    prompt: "flag.Prompt" = None,
+    prompt_file: "flag.PromptFile" = None,
+    model: "flag.Model" = "bundled",
+    model_file: "flag.ModelFile" = None,
+    chat: "flag.Chat" = False,
+    system: "flag.System" = None,
+    drafter: "flag.Drafter" = "auto",
+    k: "flag.K" = 3,
+    form: "flag.Form" = "one-pass",
+    max_tokens: "flag.MaxTokens" = 128,
+    tau: "flag.Tau" = 0.0,
+    fallback_below: "flag.FallbackBelow" = "0",
+    fallback_window: "flag.FallbackWindow" = 3,
+    temperature: "flag.Temperature" = 0.0,
+    top_k: "flag.TopK" = 0,
+    top_p: "flag.TopP" = 1.0,
+    sampler: "flag.Sampler" = None,
+    seed: "flag.Seed" = 0,
+    plain_width: "flag.PlainWidth" = 1,
+    stop: "flag.Stop" = None,
+    ignore_stops: "flag.IgnoreStops" = False,
+    candidates: "flag.Candidates" = 5,
+    threads: "flag.Threads" = 1,
+    provider: "flag.ProviderName" = "cpu",
+    provider_library: "flag.ProviderLibrary" = None,
+    no_fallback: "flag.NoFallback" = False,
+    widths: "flag.Widths" = None,
+    fault: "Fault" = None,
 ) -> "LiveRequest":
     """What to run.
 
@@ -57,7 +58,7 @@ def request_of(
     from engine.options import Options  # noqa: PLC0415 (msgspec: only for a run)
     from engine.request import LiveRequest  # noqa: PLC0415
 
-    bar = flag.bar_of(fallback_below)
+    bar = run_values.bar_of(fallback_below)
     return LiveRequest(
         prompt=read_prompt(prompt, prompt_file),
         options=Options(
@@ -74,8 +75,8 @@ def request_of(
             seed=seed,
             plain_width=plain_width,
         ),
-        model=flag.model_of(model, model_file),
-        chat=flag.chat_of(chat, system),
+        model=run_values.model_of(model, model_file),
+        chat=run_values.chat_of(chat, system),
         system=system,
         drafter=drafter,
         stop=tuple(stop or ()),
@@ -83,13 +84,13 @@ def request_of(
         auto_bar=bar is None,
         candidates=candidates,
         threads=threads,
-        provider=flag.provider_of(provider, provider_library, no_fallback),
-        widths=flag.widths_of(widths),
+        provider=run_values.provider_of(provider, provider_library, no_fallback),
+        widths=run_values.widths_of(widths),
         fault=fault,
     )
 
 
-def given(context: typer.Context, request: "LiveRequest") -> dict[str, Any]:
+def given(context: "typer.Context", request: "LiveRequest") -> dict[str, Any]:
     """Of a request only what stood on the command line: for an engine that has options of its own."""
     words = {
         name
@@ -137,9 +138,20 @@ def takes_request(command: Callable[..., None]) -> Callable[..., None]:
         command(request=functools.partial(request_of, **values), **given)
 
     rest = [parameter for name, parameter in own.parameters.items() if name != "request"]
-    named = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in (*run.parameters.values(), *rest)]
+    hints = _hints(request_of) | _hints(command)
+    named = [
+        each.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hints[each.name])
+        for each in (*run.parameters.values(), *rest)
+    ]
     made.__signature__ = inspect.Signature(named)  # type: ignore[attr-defined]
-    hints = {**get_type_hints(request_of, include_extras=True, localns={"LiveRequest": Any})}
-    hints |= get_type_hints(command, include_extras=True, localns={"LiveRequest": Any})
     made.__annotations__ = {name: hint for name, hint in hints.items() if name != "request"}
     return made
+
+
+def _hints(function: Callable[..., object]) -> dict[str, Any]:
+    """What the parameters are to Typer, which is not loaded where a request is made without a command line."""
+    from engine.commands import run_options as flag  # noqa: PLC0415
+    from engine.commands.fault_option import Fault  # noqa: PLC0415
+
+    names = {"LiveRequest": Any, "flag": flag, "Fault": Fault}
+    return get_type_hints(function, include_extras=True, localns=names)

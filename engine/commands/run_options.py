@@ -1,14 +1,11 @@
 """The flags of a run, each declared once for all the commands that take it."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from engine.errors import Refused
-
-if TYPE_CHECKING:
-    from engine.provider import Provider
+from engine.commands.run_values import BAR, DRAFTS, WINDOW
 
 Prompt = Annotated[str | None, typer.Option("--prompt", help="The text to continue.")]
 PromptFile = Annotated[Path | None, typer.Option("--prompt-file", help="A UTF-8 file with it, or - for stdin.")]
@@ -36,11 +33,11 @@ Drafter = Annotated[
     str,
     typer.Option(
         "--drafter",
-        help="auto (the model's first), mtp, dflash, dflash2, lookup[:n=3,min=2,match=latest], draft-model:FOLDER, "
-        "synthetic[:rates=0.9-0.8,seed=0] or none.",
+        help="auto (the model's first), mtp, dflash, dflash2, lookup[:n=8,min=1,match=latest,adapt=0.1 or off], "
+        "draft-model:FOLDER, synthetic[:rates=0.9-0.8,seed=0] or none.",
     ),
 ]
-K = Annotated[int, typer.Option("--k", envvar="DFLASH2_K", help="How many tokens a round may draft.")]
+K = Annotated[int, typer.Option("--k", envvar=DRAFTS, help="How many tokens a round may draft.")]
 Form = Annotated[str, typer.Option("--form", help="one-pass or two-pass.")]
 MaxTokens = Annotated[int, typer.Option("--max-tokens", help="How many tokens to emit at most.")]
 Tau = Annotated[float, typer.Option("--tau", help="Drop drafts from the first one less likely than this; 0 keeps all.")]
@@ -49,15 +46,13 @@ FallbackBelow = Annotated[
     typer.Option(
         "--fallback-below",
         "--fallback",
-        envvar="DFLASH2_FALLBACK",
+        envvar=BAR,
         help="The bar in tokens a round; auto: the measured break-even; 0 never falls back.",
     ),
 ]
 FallbackWindow = Annotated[
     int,
-    typer.Option(
-        "--fallback-window", envvar="DFLASH2_FALLBACK_ROUNDS", help="Rounds in the rolling mean held against the bar."
-    ),
+    typer.Option("--fallback-window", envvar=WINDOW, help="Rounds in the rolling mean held against the bar."),
 ]
 Temperature = Annotated[float, typer.Option("--temperature", help="0 is greedy.")]
 TopK = Annotated[int, typer.Option("--top-k", help="Sample from so many tokens; 0 for all.")]
@@ -105,68 +100,3 @@ Widths = Annotated[
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="As JSON.")]
-
-
-def bar_of(text: str) -> float | None:
-    """The fallback's bar, ``None`` for "auto".
-
-    Raises:
-        Refused: it is neither a number nor "auto".
-    """
-    if text == "auto":
-        return None
-    try:
-        return float(text)
-    except ValueError as error:
-        raise Refused(f"--fallback-below is {text!r}: give a number of tokens a round, or auto") from error
-
-
-_NO_FOLDERS = ("bundled", "toy", "toy-hybrid")
-
-
-def model_of(model: str, file: str | None) -> str:
-    """The model, with a graph chosen inside its folder, which may be on an engine's machine.
-
-    Raises:
-        Refused: there is no folder to choose in, or the graph is not named inside it.
-    """
-    if file is None:
-        return model
-    if model in _NO_FOLDERS:
-        raise Refused(f"--model-file is {file!r}: it needs --model FOLDER to choose in")
-    if Path(file).suffix != ".onnx" or Path(file).is_absolute():
-        raise Refused(f"--model-file is {file!r}: give a graph inside the folder, as in onnx/model_q4.onnx")
-    return str(Path(model) / file)
-
-
-def chat_of(chat: bool, system: str | None) -> bool:
-    """Whether to put the prompt into the chat template.
-
-    Raises:
-        Refused: there is a system prompt and nothing to put it into.
-    """
-    if system is not None and not chat:
-        raise Refused("--system is what a chat template puts before the prompt: give --chat too")
-    return chat
-
-
-def provider_of(name: str, library: str | None, no_fallback: bool) -> "Provider":
-    """The provider that the flags name.
-
-    Raises:
-        Refused: ``name`` is not of the form that it has to be.
-    """
-    from engine.provider import parse  # noqa: PLC0415 (msgspec: only for a run)
-
-    return parse(name, library=library, fallback=not no_fallback)
-
-
-def widths_of(text: str | None) -> tuple[int, ...]:
-    """The widths between commas, none for ``None``.
-
-    Raises:
-        Refused: they are no ascending numbers.
-    """
-    from engine.compiled import parse  # noqa: PLC0415 (msgspec: only for a run)
-
-    return () if text is None else parse(text)

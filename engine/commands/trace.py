@@ -29,6 +29,7 @@ Kept = Annotated[
 
 app = typer.Typer(
     no_args_is_help=True,
+    add_completion=False,
     rich_markup_mode=None,
     help="Look into a trace file, or make another of it.",
 )

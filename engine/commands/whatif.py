@@ -7,6 +7,7 @@ import msgspec
 import typer
 
 from engine.commands import run_options as flag
+from engine.commands import run_values
 from engine.commands.json_text import as_lines
 from engine.commands.reading import TracePath, finish, open_trace
 from engine.errors import Refused
@@ -87,7 +88,7 @@ def read(source: "Trace") -> Ready:
 
 def _bar(text: str, ready: Ready) -> float:
     try:
-        asked = flag.bar_of(text)
+        asked = run_values.bar_of(text)
     except Refused as error:
         raise Refused(f"--bar is {text!r}: give a number of tokens a round, or auto") from error
     return (ready.even or ready.rule.bar) if asked is None else asked

@@ -2,13 +2,10 @@
 
 import os
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple, Self
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from engine.errors import TraceError
 from engine.records import AnyRecord, End, Event, Header, Prefill, Round, Tokens
@@ -20,7 +17,14 @@ from engine.trace.index import read_index
 from engine.trace.outline import Outlines
 from engine.trace.pread import ReadAt
 
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
 _BLOCKS_KEPT = 8
+
+Decode = Callable[[bytes, int], AnyRecord | Unknown]
+"""Makes a value of a record's bytes and of the offset at which they stand; may raise ``TraceError``."""
 
 
 class RawRecord(NamedTuple):
@@ -56,7 +60,7 @@ class Trace:
         self._contents = Contents()
         self._stop = 0
         self._blocks: OrderedDict[int, Block] = OrderedDict()
-        self._counts: npt.NDArray[np.uint32] = np.zeros(0, np.uint32)
+        self._counts: npt.NDArray[np.uint32] | None = None
         self._pieces: dict[int, bytes] = {}
         self._pieces_read = 0
         self._events: list[Event] = []
@@ -80,15 +84,22 @@ class Trace:
         return self._framer.byte
 
     @property
-    def counts(self) -> npt.NDArray[np.uint32]:
+    def counts(self) -> "npt.NDArray[np.uint32]":
         """Tokens emitted by each round, shape (rounds,), read-only. Computed anew only when the trace has grown."""
-        if len(self._counts) != len(self):
+        if self._counts is None or len(self._counts) != len(self):
+            import numpy as np  # noqa: PLC0415 (a trace is opened and read without it)
+
             counts = np.frombuffer(bytes(self._contents.counts), np.uint8).astype(np.uint32)
             for wide in np.flatnonzero(counts == WIDE):
                 counts[wide] = self.round(int(wide)).count
             counts.flags.writeable = False
             self._counts = counts
         return self._counts
+
+    def most(self, start: int, stop: int) -> int:
+        """The most tokens that one of rounds ``start`` to ``stop`` emitted."""
+        noted = max(self._contents.counts[start:stop])
+        return noted if noted < WIDE else int(self.counts[start:stop].max())
 
     def __len__(self) -> int:
         return len(self._contents.counts)
@@ -127,7 +138,7 @@ class Trace:
 
     def piece(self, token: int) -> bytes | None:
         """The bytes that ``token`` stands for, where the trace says so."""
-        while self._pieces_read < len(self._contents.tokens_at):
+        while token not in self._pieces and self._pieces_read < len(self._contents.tokens_at):
             record = self._record_at(self._contents.tokens_at[self._pieces_read])
             if isinstance(record, Tokens):
                 self._pieces_read += 1
@@ -136,15 +147,19 @@ class Trace:
                 self._contradicted()
         return self._pieces.get(token)
 
-    def records(self) -> Iterator[AnyRecord | Unknown]:
+    def records(self, decode: Decode = decode) -> Iterator[AnyRecord | Unknown]:
         """Every record in the order of the file, up to ``torn`` (which is exact once the iterator has ended)."""
-        for byte, data in self._spans():
-            yield decode(data, byte)
+        for byte, data, ends in self._cuts():
+            start = 0
+            for end in ends:
+                yield decode(data[start:end], byte + start)
+                start = end
 
     def raw_records(self) -> Iterator[RawRecord]:
         """The same as they stand in the file, with the keys and types that this version does not know."""
-        for byte, data in self._spans():
-            yield RawRecord(byte, data, fields(data, byte))
+        for cut in self._cuts():
+            for byte, data in cut.spans():
+                yield RawRecord(byte, data, fields(data, byte))
 
     def refresh(self) -> int:
         """Take in what was appended since; the number of new rounds. A torn tail waits until it is whole."""
@@ -187,7 +202,7 @@ class Trace:
     def _scan(self) -> None:
         self._contents, self._framer, self.indexed = Contents(), Framer(), False
         self.prefill = self.end = None
-        self._counts = np.zeros(0, np.uint32)
+        self._counts = None
         self._pieces_read = 0
         for derived in (self._blocks, self._pieces, self._events):
             derived.clear()
@@ -248,10 +263,9 @@ class Trace:
             raise TraceError(f"{self.path}: the file was changed while it was open")
         self._scan()
 
-    def _spans(self) -> Iterator[tuple[int, bytes]]:
+    def _cuts(self) -> Iterator[Cut]:
         framer = Framer()
-        for cut in self._file.cuts(framer, self._stop if self._follow else self._file.size):
-            yield from cut.spans()
+        yield from self._file.cuts(framer, self._stop if self._follow else self._file.size)
         if self.indexed and framer.torn() is not None:
             self._scan()
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from engine.commands.table import COMMANDS
 from tests.cli.commands import recorded
 from tests.limits import HANG
 
@@ -17,9 +18,10 @@ MODULES = sorted(
 )
 
 
-def loaded(code: str, *arguments: str | Path) -> set[str]:
-    """The top-level modules that a fresh interpreter holds after ``code``."""
-    report = "\nimport sys; print(' '.join({name.split('.')[0] for name in sys.modules}), file=sys.stderr)"
+def loaded(code: str, *arguments: str | Path, whole: bool = False) -> set[str]:
+    """The modules that a fresh interpreter holds after ``code``: those at the top, or all by their whole names."""
+    name = "name" if whole else "name.split('.')[0]"
+    report = f"\nimport sys; print(' '.join({{{name} for name in sys.modules}}), file=sys.stderr)"
     done = subprocess.run(
         [sys.executable, "-c", code + report, *map(str, arguments)],
         cwd=ROOT,
@@ -43,4 +45,14 @@ def test_the_command_line_starts_without_numpy_onnxruntime_or_the_screen() -> No
 def test_reading_a_trace_loads_neither_the_screen_nor_a_model_runtime(tmp_path: Path, command: str) -> None:
     trace = recorded(tmp_path / "run.msgpack")
     code = "import sys; from engine.cli import app; app(sys.argv[1:], standalone_mode=False)"
-    assert not {"textual", "rich", "tui", "onnxruntime", "tokenizers"} & loaded(code, *command.split(), trace)
+    slow = {"textual", "rich", "tui", "numpy", "onnxruntime", "tokenizers"}
+    assert not slow & loaded(code, *command.split(), trace)
+
+
+def test_a_command_loads_none_of_the_others(tmp_path: Path) -> None:
+    trace = recorded(tmp_path / "run.msgpack")
+    code = "import sys; from engine.cli import app; app(sys.argv[1:], standalone_mode=False)"
+    others = {place.partition(":")[0] for name, place in COMMANDS.items() if name != "trace"}
+    # What they have in common stands in modules of some of them.
+    shared = {"engine.commands.show"}
+    assert not (others - shared) & loaded(code, "trace", "info", trace, whole=True)

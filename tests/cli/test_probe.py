@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from engine.cli import names
 from engine.commands.probe_text import report_text
+from engine.commands.table import COMMANDS
 from engine.probe.report import Difference, Plain, Report, Text, Way
 from engine.version import VERSION
 from tests.cli.commands import specstep
@@ -179,7 +179,7 @@ def test_info_says_which_version_and_what_can_run_a_model() -> None:
 def test_without_a_command_it_says_what_there_is() -> None:
     shown = specstep()
     assert shown.code == 2
-    for name in names():
+    for name in COMMANDS:
         assert f"\n  {name} " in shown.out + shown.err
 
 

@@ -7,7 +7,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from engine.commands.requests import given, takes_request
+from engine.commands.requests import given, request_of, takes_request
 from engine.request import LiveRequest
 
 Seen = list[tuple[LiveRequest, dict[str, Any]]]
@@ -54,6 +54,14 @@ def test_only_what_stood_on_the_command_line_is_told(
     request, found = seen[0]
     assert found == told
     assert request.options.k == (5 if "--k" in words else 6)
+
+
+def test_without_a_word_the_request_is_the_one_that_is_made_without_a_command_line(
+    command: typer.Typer, seen: Seen
+) -> None:
+    ran = CliRunner().invoke(command, ["--loud"])
+    assert ran.exit_code == 0, ran.output
+    assert seen[0][0] == request_of()
 
 
 def test_a_commands_own_options_stand_beside_those_of_a_run(command: typer.Typer) -> None:

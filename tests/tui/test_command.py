@@ -1,5 +1,6 @@
 """The command: what it refuses, what it loads, and the real program in a real terminal."""
 
+import importlib
 import os
 import shutil
 import subprocess
@@ -10,9 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from engine.commands.table import COMMANDS
 from engine.trace.reader import open_trace
 from tests.limits import HANG
 from tests.tui.runs import finished, live
+from tui.command import OWN, is_plain
 from tui.commands.showing import obey_no_color
 from tui.live import save
 
@@ -68,6 +71,36 @@ def test_commands_do_not_load_the_screen(trace: Path) -> None:
     )
 
     assert done.stdout.endswith("False\n")
+
+
+@pytest.mark.parametrize(
+    ("line", "environ", "plain"),
+    [
+        ("", {}, True),
+        ("run.msgpack", {}, True),
+        ("statistics", {}, True),
+        ("run.msgpack", {"DFLASH2_K": "5"}, True),
+        ("", {"DFLASH2_K": "5"}, False),
+        ("", {"DFLASH2_FALLBACK": "2"}, False),
+        ("", {"DFLASH2_FALLBACK_ROUNDS": "2"}, False),
+        ("", {"_SPECSTEP_COMPLETE": "complete_bash"}, False),
+        ("--follow", {}, False),
+        ("run.msgpack --follow", {}, False),
+        ("run.msgpack other.msgpack", {}, False),
+        ("--show-completion", {}, False),
+        *((name, {}, False) for name in (*COMMANDS, *OWN)),
+    ],
+)
+def test_only_a_line_without_options_is_started_without_reading_it(
+    line: str, environ: dict[str, str], plain: bool
+) -> None:
+    assert is_plain(line.split(), environ) is plain
+
+
+@pytest.mark.parametrize("place", [*COMMANDS.values(), *OWN.values()])
+def test_every_command_stands_where_the_tables_say(place: str) -> None:
+    module, _, name = place.partition(":")
+    assert callable(getattr(importlib.import_module(module), name))
 
 
 def test_help_names_the_screen_and_the_commands() -> None:

@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tui.commands.showing import Ascii, Mouse, Theme, settings, show
+from tui.commands.flags import Ascii, Mouse, Theme
+from tui.commands.showing import settings, show
 
 if TYPE_CHECKING:
     from engine.records import RoundSource

@@ -1,11 +1,9 @@
-"""Runs the screen, by what a person has set in a file and what the command line says over it."""
+"""Runs the screen, by what a person has set in a file and what the command line says over it. No Typer."""
 
 import os
 import sys
 from collections.abc import Callable, MutableMapping
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from engine import paths
 from engine.errors import Refused
@@ -20,17 +18,8 @@ NO_TERMINAL = "the screen needs a terminal; without one use `specstep stats TRAC
 _DRIVER = "TEXTUAL_DRIVER"
 """Set where the screen is shown elsewhere than in a terminal, as in a browser."""
 
-Ascii = Annotated[
-    bool | None, typer.Option("--ascii/--unicode", help="Draw with ASCII only, or not.", show_default=False)
-]
-Mouse = Annotated[
-    bool | None,
-    typer.Option("--mouse/--no-mouse", help="Take the mouse, or leave it to the terminal.", show_default=False),
-]
-Theme = Annotated[str | None, typer.Option("--theme", help=f"One of {', '.join(THEMES)}.", show_default=False)]
 
-
-def settings(ascii_only: bool | None, mouse: bool | None, theme: str | None) -> Settings:
+def settings(ascii_only: bool | None = None, mouse: bool | None = None, theme: str | None = None) -> Settings:
     """The settings for this start.
 
     Raises:
