@@ -71,7 +71,14 @@ class _Denoiser:
         self.context = self.decoder.norm(graph.linear(taps, f"{prefix}.fc"), f"{prefix}.norm_context")
         self.past = graph.op("Shape", KV_NAMES[0].format(0, "key"), start=1, end=2)
         self.new = graph.op("Shape", taps, start=1, end=2)
-        self.anchor = graph.op("Add", self.past, self.new)
+        anchor = graph.op("Add", self.past, self.new)
+        # Every row's position is given, though the first would do: OpenVINO turns all rows by one that stands alone.
+        block_rows = graph.op("Add", anchor, graph.integers(*range(block.rows)))
+        self.block_positions = graph.op("Unsqueeze", block_rows, graph.integers(0))
+        ends = [graph.op("Add", anchor, graph.integers(block.rows)), self.past]
+        last, first = (graph.op("Squeeze", end, graph.integers(0)) for end in ends)
+        rows = graph.op("Range", first, last, graph.op("Squeeze", graph.integers(1), graph.integers(0)))
+        self.row_positions = graph.op("Unsqueeze", rows, graph.integers(0))
 
     def logits(self) -> tuple[str, str]:
         """The whole pass: the final states of rows 1 and up, and their logits, which become an output."""
@@ -100,11 +107,11 @@ class _Denoiser:
         prefix = f"{self.prefix}.layers.{layer}.self_attn"
         groups = sizes.num_attention_heads // sizes.num_key_value_heads
         q = decoder.head_norm(graph.linear(normed, f"{prefix}.q_proj"), f"{prefix}.q_norm")
-        q = self._rotate(q, self.anchor)
+        q = self._rotate(q, self.block_positions)
         rows = graph.op("Concat", self.context, normed, axis=1)
         packed = graph.linear(rows, f"{prefix}.k_proj", f"{prefix}.v_proj")
         k, v = graph.ops("Split", [packed], 2, axis=-1, num_outputs=2)
-        k = self._rotate(decoder.head_norm(k, f"{prefix}.k_norm"), self.past)
+        k = self._rotate(decoder.head_norm(k, f"{prefix}.k_norm"), self.row_positions)
         keys, values = self._with_past(k, layer, "key"), self._with_past(v, layer, "value")
         # [1, B, heads, d] -> [1, kv_heads, groups * B, d]: the queries that share a key head lie side by side.
         q = graph.op("Reshape", q, graph.integers(0, 0, sizes.num_key_value_heads, groups, sizes.head_dim))
@@ -117,9 +124,10 @@ class _Denoiser:
         mixed = graph.op("Transpose", mixed, perm=[0, 3, 1, 2, 4])
         return graph.linear(graph.op("Reshape", mixed, graph.integers(0, 0, -1)), f"{prefix}.o_proj")
 
-    def _rotate(self, x: str, offset: str) -> str:
+    def _rotate(self, x: str, positions: str) -> str:
+        """``positions`` ``[1, n]`` are those of the rows ``x`` ``[1, n, heads * head_dim]``."""
         attributes = {"interleaved": int(self.sizes.rope_interleaved)}
-        return self.graph.op("RotaryEmbedding", x, offset, *self.decoder.tables, domain=CONTRIB, **attributes)
+        return self.graph.op("RotaryEmbedding", x, positions, *self.decoder.tables, domain=CONTRIB, **attributes)
 
     def _with_past(self, x: str, layer: int, part: str) -> str:
         """Past, new and block rows in one ``[1, P + S + B, kv_heads, head_dim]``; the new ones are given out."""

@@ -29,9 +29,16 @@ def stored(graph: Path) -> dict[str, NDArray[np.float32]]:
 def unstacked(
     tensors: dict[str, NDArray[np.float32]], shapes: dict[str, tuple[int, ...]]
 ) -> dict[str, NDArray[np.float32]]:
-    """Matrices that a graph keeps side by side and transposed, under the names and in the shapes of ``shapes``."""
+    """The weights of a graph under the names and in the shapes of ``shapes``.
+
+    A graph keeps matrices side by side and transposed, a mask once for each row and kernels in groups.
+    """
     found = {name: array for name, array in tensors.items() if name in shapes}
     for label, array in tensors.items():
+        if (name := label.removesuffix("_rows")) in shapes:
+            found[name] = array.reshape(-1, *shapes[name])[0]
+        if (name := label.removesuffix(".grouped")) in shapes:
+            found[name] = array.reshape(shapes[name])
         if label.endswith(".transposed"):
             names = [f"{name}.weight" for name in label.removesuffix(".transposed").split("+")]
             ends = np.cumsum([shapes[name][0] for name in names if name in shapes])

@@ -82,7 +82,25 @@ def test_a_folders_rows_are_those_of_the_cpu_up_to_its_precision(
         here.rollback(here.consumed - 1)
 
 
-@pytest.mark.parametrize("drafter", ["mtp", "dflash"])
+@pytest.mark.parametrize(("past", "new"), [(0, 12), (7, 1), (30, 5)])
+@pytest.mark.parametrize("kind", ["dflash", "dflash2"])
+def test_a_block_drafters_rows_are_those_of_the_cpu_however_many_positions_a_pass_takes_in(
+    bundle: Bundle, openvino: Provider, kind: str, past: int, new: int
+) -> None:
+    path = bundle.folder / f"{kind}.onnx"
+    here, there = Session(path), Session(path, provider=openvino)
+    rng = np.random.default_rng(1)
+    feeds: dict[str, np.ndarray] = {"input_ids": np.array([[65]])}
+    for name in here.inputs:
+        if name.startswith("past_key_values."):
+            feeds[name] = rng.normal(size=(1, past, here.size(name, 2), here.size(name, 3))).astype(np.float32)
+    feeds["taps"] = rng.normal(size=(1, new, here.size("taps"))).astype(np.float32)
+    names = ["logits", *(name for name in here.outputs if name.endswith(".key"))]
+    for row, wanted in zip(there.run(names, feeds), here.run(names, feeds), strict=True):
+        np.testing.assert_allclose(row, wanted, atol=0.05 * float(np.abs(wanted).max()))
+
+
+@pytest.mark.parametrize("drafter", ["mtp", "dflash", "dflash2"])
 def test_speculation_gives_plain_decodes_text(bundle: Bundle, openvino: Provider, drafter: str) -> None:
     sessions = Sessions(openvino)
     plain = run(
