@@ -6,7 +6,7 @@ from collections.abc import Callable
 from engine.errors import SpecstepError
 from tui.series import Series
 
-FORMS = "812 · tok 5000 · t 12.5 · 50% · flip · start · end"
+FORMS = "812, tok 5000, t 12.5, 50%, flip, start, end"
 
 
 class NoSuchPlace(SpecstepError):

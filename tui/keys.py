@@ -47,7 +47,7 @@ KEYS: tuple[Key, ...] = (
         "g",
         "do('places.go')",
         "go to",
-        "Go to 812 · tok 5000 · t 12.5 · 50% · flip · start · end.",
+        "Go to 812, tok 5000, t 12.5, 50%, flip, start, end.",
         MOVE,
         6,
     ),

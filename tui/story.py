@@ -1,10 +1,13 @@
 """One sentence on what a phase of a round did, for someone who sees the first round of their life."""
 
 from engine.records import Round, RoundSource
+from tui.lines import shorten
 from tui.marks import Marks
 from tui.moment import Phase
 from tui.text import safe, token_text
 
+_QUOTED = 40
+"""Cells of a token in a sentence at most."""
 _REASONS = {
     "stop": "the carried token is a stop token, nothing may follow it",
     "fallback": "drafting was given up (see Fallback)",
@@ -39,7 +42,7 @@ def quoted(source: RoundSource, token: int | None, marks: Marks) -> str:
     """A token in a sentence."""
     if token is None:
         return "a token"
-    text = named(source, token, marks)
+    text = shorten(named(source, token, marks), _QUOTED, marks)
     return text if marks.plain_text else f'"{text}"'
 
 

@@ -201,4 +201,9 @@ def on(base: Style, styles: dict[Role, Style]) -> dict[Role, Style]:
 
 def strip(line: Line, width: int, styles: dict[Role, Style], base: Style) -> Strip:
     """A line as a strip of exactly ``width`` cells; ``styles`` hold ``base`` already."""
-    return Strip([Segment(text, styles[role]) for text, role in line]).adjust_cell_length(width, base)
+    return Strip([Segment(_seen(text), styles[role]) for text, role in line]).adjust_cell_length(width, base)
+
+
+def _seen(text: str) -> str:
+    """The last look at what goes to the terminal, should anybody have forgotten ``tui.text``."""
+    return text if text.isprintable() else "".join(each if each.isprintable() else "?" for each in text)

@@ -91,7 +91,7 @@ def _before(session: Session, marks: Marks, width: int) -> list[Line]:
 
 
 def _tracker(session: Session, round_: Round, marks: Marks, width: int) -> Line:
-    spans = [Span(left(round_.form, 10, marks), Role.DIM)] if width >= _NARROW else []
+    spans = [Span(left(safe(round_.form, marks), 10, marks), Role.DIM)] if width >= _NARROW else []
     for phase in phases_of(round_):
         name = phase_name(phase, round_)
         if phase is session.moment.phase:
