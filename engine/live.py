@@ -10,10 +10,10 @@ import msgspec
 import numpy as np
 
 from engine import version
-from engine.accept import candidates_of, top_gaps
 from engine.base.base import Base, Floats
 from engine.drafters.drafter import Drafter
 from engine.errors import Refused
+from engine.figures import candidates_of, top_gaps
 from engine.loop import Rules, Run, prefill
 from engine.opening import Models, OpenDrafter, open_models
 from engine.options import Options

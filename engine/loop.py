@@ -6,15 +6,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine.accept import Decision, candidates_of, decide, row_facts
+from engine.accept import Decision, decide
 from engine.base.base import Base, Floats, Rows
-from engine.drafters.drafter import Draft, Drafter, full_softmax_at
+from engine.drafters.drafter import Draft, Drafter
 from engine.errors import EngineFault, Refused
 from engine.fallback import SpecFallback
+from engine.figures import Figures
 from engine.options import Options
 from engine.phases import Phases
 from engine.records import Event, Round
-from engine.sampling import AnySampler, Rejection, picker, sampler_of
+from engine.sampling import AnySampler, picker, sampler_of
 from engine.start import check_pair, check_prompt, check_start
 
 _NOTHING = Draft()
@@ -81,7 +82,7 @@ class Run:
         self.start = self.pos = pos
         self.t1 = self.first = self.sampler.choose(logits, pos)
         self._clock = clock
-        self._candidates = candidates
+        self._figures = Figures(candidates)
         self._catch_up()
         block = None if drafter is None else drafter.info.block_size
         if block is not None and options.k > block - 1:
@@ -171,9 +172,8 @@ class Run:
         rows = self._verify(draft, anchor, phases) if reason is None else anchor or self._step(phases)
         decision = self._rules.decide(draft, rows.logits, self.pos + 1, self.sampler, self._stop)
         phases.end("accept")
-        facts = row_facts(draft, rows.logits, decision.targets, self.sampler)
-        draft_p = self._draft_p(draft)
-        top, draft_top = candidates_of(rows.logits, self._candidates), candidates_of(draft.logits, self._candidates)
+        facts = self._figures.of_rows(draft, rows.logits, decision.targets, self.sampler)
+        drafted = self._figures.of_draft(draft, self.sampler)
         emitted = (self.t1, *draft.tokens[: decision.take])
         pos = self.pos
         phases.end("other")
@@ -196,15 +196,15 @@ class Run:
             cut=self._cut(reason, limit, decision),
             next=decision.next,
             consumed=self.base.consumed,
-            draft_p=draft_p,
+            draft_p=drafted.p,
             target_p=facts.target_p,
             accept_p=facts.accept_p if draft.tokens else None,
             gap=facts.gap,
             u=decision.u,
             nonfinite=facts.nonfinite or None,
             width=rows.width,
-            top=top,
-            draft_top=draft_top,
+            top=facts.top,
+            draft_top=drafted.top,
             fallback=self.fallback.window() if self.options.fallback_below > 0 and self.drafter else None,
             ms=phases.ms,
             state=lengths,
@@ -230,18 +230,6 @@ class Run:
                 if confidence < self.options.tau:
                     return draft.cut(j)
         return draft
-
-    def _draft_p(self, draft: Draft) -> tuple[float, ...] | None:
-        """The drafter's own figures; under the rejection rule what it divides by, 1 for a draft that was not drawn."""
-        if not draft.tokens:
-            return None
-        if not isinstance(self.sampler, Rejection):
-            if draft.p is None and draft.logits is not None:
-                return tuple(full_softmax_at(draft.logits, draft.tokens))
-            return draft.p
-        if draft.q is None:
-            return (1.0,) * len(draft.tokens)
-        return tuple(float(q[token]) for token, q in zip(draft.tokens, draft.q, strict=True))
 
     def _step(self, phases: Phases) -> Rows:
         rows = self._checked(self.base.step(self.t1), 1)

@@ -202,6 +202,12 @@ class SharedBuffer:
 
     def __init__(self, session: Session, capacity: int) -> None:
         session.require(*_LENGTHS, f"{_PAST}0.key", f"{_PRESENT}0.key")
+        self.lengths = np.zeros(2, np.int32)
+        """What every pass is told: the last position, and how many there are; one memory for all passes."""
+        self._told = {
+            name: ort.OrtValue.ortvalue_from_numpy(value)
+            for name, value in zip(_LENGTHS, (self.lengths[:1], self.lengths[1:].reshape(())), strict=True)
+        }
         self._values = {
             name.removeprefix(_PAST): ort.OrtValue.ortvalue_from_numpy(
                 np.zeros((1, session.size(name, 1), capacity, session.size(name, 3)), np.float32)
@@ -211,6 +217,9 @@ class SharedBuffer:
         }
 
     def bind(self, binding: Any) -> None:
+        """Bind it, and the lengths, for a pass."""
+        for name, value in self._told.items():
+            binding.bind_ortvalue_input(name, value)
         for name, value in self._values.items():
             binding.bind_ortvalue_input(_PAST + name, value)
             binding.bind_ortvalue_output(_PRESENT + name, value)
@@ -230,12 +239,9 @@ class Pass:
         outputs: Mapping[str, NDArray[Any]],
     ) -> None:
         self._run_bound = session.run_bound
-        self._seqlens = np.zeros(1, np.int32)
-        self._total = np.zeros((), np.int32)
+        self._lengths = cache.lengths
         self._binding = session.binding()
         self._values = {name: ort.OrtValue.ortvalue_from_numpy(array) for name, array in inputs.items()}
-        for name, array in zip(_LENGTHS, (self._seqlens, self._total), strict=True):
-            self._values[name] = ort.OrtValue.ortvalue_from_numpy(array)
         for name, array in outputs.items():
             self._binding.bind_ortvalue_output(name, ort.OrtValue.ortvalue_from_numpy(array))
         self._cache = cache
@@ -246,8 +252,8 @@ class Pass:
 
     def run(self, length_after: int) -> None:
         """Run; ``length_after`` is how many positions the cache holds afterwards."""
-        self._seqlens[0] = length_after - 1
-        self._total[()] = length_after
+        self._lengths[0] = length_after - 1
+        self._lengths[1] = length_after
         if self._again:
             self._bind_inputs()
         self._run_bound(self._binding)

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from engine.accept import finite_rows
 from engine.base.base import Base, Floats
 from engine.drafters.drafter import Drafter
 from engine.errors import Refused
+from engine.figures import finite_rows
 from engine.options import Options
 
 

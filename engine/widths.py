@@ -6,9 +6,9 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from engine.accept import finite_rows, top_gaps
 from engine.base.base import Base, Floats
 from engine.errors import EngineFault
+from engine.figures import finite_rows, top_gaps
 
 
 class Pair(NamedTuple):

@@ -1,12 +1,12 @@
 """Passes of a graph that takes its state as arrays and gives new ones, state that cannot be cut included."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.base.base import Floats
+from engine.base.base import Floats, Rows
 from engine.base.state import State, StateTensor, state_pairs, state_tensors
 from engine.base.wiring import Wiring
 from engine.errors import ModelError
@@ -66,7 +66,7 @@ class ArrayPasses:
     def can_pad(self) -> bool:
         return self._by_row or not self._constant
 
-    def run(self, tokens: Sequence[int], start: int, logit_rows: int, padding: int) -> Mapping[str, Floats]:
+    def run(self, tokens: Sequence[int], start: int, logit_rows: int, padding: int) -> Rows:
         assert start == self._length
         ids = [*tokens, *[tokens[-1]] * padding]
         logits = self._wiring.logits
@@ -88,8 +88,8 @@ class ArrayPasses:
             self._values[tensor.past] = value
         self._rows_from = start
         self._length = start + count
-        rows = {ours: _float32(results[name])[0, :count] for ours, name in self._features.items()}
-        return rows | {"logits": _float32(results[logits])[0, first : first + logit_rows]}
+        features = {ours: _float32(results[name])[0, :count] for ours, name in self._features.items()}
+        return Rows(_float32(results[logits])[0, first : first + logit_rows], **features, width=len(ids))
 
     def cut(self, keep: int) -> int:
         if keep == self._length:

@@ -8,7 +8,7 @@ import onnxruntime as ort
 from numpy.typing import NDArray
 
 from engine.base.arrays import INTEGERS
-from engine.base.base import Floats
+from engine.base.base import Floats, Rows
 from engine.base.kv import KeyValues
 from engine.base.passes import CACHED_WIDTH
 from engine.base.state import TYPES
@@ -54,7 +54,7 @@ class BoundPasses:
         self._mask = np.ones((1, 0), np.int64)
         self._length = 0
 
-    def run(self, tokens: Sequence[int], start: int, logit_rows: int, padding: int) -> Mapping[str, Floats]:
+    def run(self, tokens: Sequence[int], start: int, logit_rows: int, padding: int) -> Rows:
         assert start == self._length
         if len(tokens) <= self._part or logit_rows > 1:
             return self._pass(tokens, logit_rows, padding)
@@ -63,8 +63,8 @@ class BoundPasses:
         for a, b in zip([0, *ends], ends, strict=False):
             rows = self._pass(tokens[a:b], 1, 0)
             for name, parts in features.items():
-                parts.append(rows[name].copy())
-        return {name: np.concatenate(parts) for name, parts in features.items()} | {"logits": rows["logits"]}
+                parts.append(getattr(rows, name).copy())
+        return Rows(rows.logits, **{name: np.concatenate(parts) for name, parts in features.items()}, width=len(tokens))
 
     def cut(self, keep: int) -> int:
         self._length = keep
@@ -73,7 +73,7 @@ class BoundPasses:
     def lengths(self) -> dict[str, Any]:
         return {"kv_len": self._length}
 
-    def _pass(self, tokens: Sequence[int], logit_rows: int, padding: int) -> dict[str, Floats]:
+    def _pass(self, tokens: Sequence[int], logit_rows: int, padding: int) -> Rows:
         count, start = len(tokens), self._length
         width, total = count + padding, start + count + padding
         made = self._made(width)
@@ -91,7 +91,7 @@ class BoundPasses:
         self._kv.ran(total)
         self._length = start + count
         rows = {name: _float32(rows[0, :count]) for name, rows in made.rows.items()}
-        return rows | {"logits": rows["logits"][count - logit_rows :]}
+        return Rows(rows.pop("logits")[count - logit_rows :], **rows, width=width)
 
     def _mask_of(self, total: int) -> Any:
         if self._mask.shape[1] < total:

@@ -4,25 +4,46 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from engine.base.base import Floats
+from engine.base.base import Floats, Rows
 
 FIRST = 256
 
 
 class History:
-    """Rows by name, ``[positions, width]``; ``sizes`` are the widths."""
+    """Rows ``[positions, width]``; ``sizes`` are the widths of "hidden" and "taps", where a base gives them."""
 
     def __init__(self, sizes: Mapping[str, int]) -> None:
-        self._rows: dict[str, Floats] = {name: np.zeros((FIRST, width), np.float32) for name, width in sizes.items()}
+        self._room = FIRST
+        self._hidden, self._taps = (
+            np.zeros((FIRST, sizes[name]), np.float32) if name in sizes else None for name in ("hidden", "taps")
+        )
 
-    def put(self, start: int, rows: Mapping[str, Floats], count: int) -> None:
-        """Keep ``count`` rows of each at the positions from ``start`` on."""
-        for name, held in self._rows.items():
-            if len(held) < start + count:
-                self._rows[name] = np.zeros((max(2 * len(held), start + count), held.shape[1]), np.float32)
-                self._rows[name][:start] = held[:start]
-            self._rows[name][start : start + count] = rows[name]
+    def put(self, start: int, stop: int, rows: Rows) -> None:
+        """Keep the rows of positions ``start`` to ``stop``."""
+        if stop > self._room:
+            self._grow(start, stop)
+        if self._hidden is not None:
+            self._hidden[start:stop] = rows.hidden
+        if self._taps is not None:
+            self._taps[start:stop] = rows.taps
 
-    def at(self, start: int, stop: int) -> dict[str, Floats]:
-        """Views of the rows of positions ``start`` to ``stop``."""
-        return {name: kept[start:stop] for name, kept in self._rows.items()}
+    def at(self, logits: Floats, start: int, stop: int) -> Rows:
+        """The rows of positions ``start`` to ``stop``, as views, with the ``logits`` given."""
+        return Rows(
+            logits,
+            None if self._hidden is None else self._hidden[start:stop],
+            None if self._taps is None else self._taps[start:stop],
+        )
+
+    def _grow(self, held: int, wanted: int) -> None:
+        self._room = max(2 * self._room, wanted)
+        self._hidden, self._taps = (
+            None if rows is None else _with_room(rows[:held], self._room) for rows in (self._hidden, self._taps)
+        )
+
+
+def _with_room(rows: Floats, room: int) -> Floats:
+    """The same rows at the beginning of more."""
+    more = np.zeros((room, rows.shape[1]), np.float32)
+    more[: len(rows)] = rows
+    return more

@@ -41,6 +41,7 @@ class OnnxBase:
     ) -> None:
         self._session = session
         self._info = info
+        self.vocab_size = info.vocab_size
         self._positions = context_length
         self._context_length = context_length
         self.plain_width = plain_width
@@ -61,10 +62,6 @@ class OnnxBase:
     @property
     def info(self) -> BaseInfo:
         return self._info
-
-    @property
-    def vocab_size(self) -> int:
-        return self._info.vocab_size
 
     @property
     def context_length(self) -> int | None:
@@ -113,8 +110,7 @@ class OnnxBase:
 
     def features(self, start: int, stop: int) -> Rows:
         assert 0 <= start <= stop <= len(self._tokens), f"features {start}:{stop} of {len(self._tokens)} positions"
-        kept = self._history.at(start, stop)
-        return Rows(np.empty((0, self.vocab_size), np.float32), kept.get("hidden"), kept.get("taps"))
+        return self._history.at(np.empty((0, self.vocab_size), np.float32), start, stop)
 
     def lengths(self) -> dict[str, Any]:
         return self._passes.lengths()
@@ -140,6 +136,8 @@ class OnnxBase:
     def _consume(self, tokens: Sequence[int], logit_rows: int, least: int = 1) -> Rows:
         """Run ``tokens`` in passes of at least ``least`` rows; the logits of the last ``logit_rows`` of them."""
         self._check(tokens)
+        if not self._widths.sizes:
+            return self._pass(tokens, Part(len(tokens), max(len(tokens), least)), logit_rows)
         room = sys.maxsize if self._positions is None else self._positions - len(self._tokens)
         parts = self._widths.parts(len(tokens), room, least)
         if len(parts) == 1:
@@ -154,12 +152,11 @@ class OnnxBase:
         return rows._replace(logits=rows.logits[-logit_rows:])
 
     def _pass(self, tokens: Sequence[int], part: Part, logit_rows: int) -> Rows:
-        count, start = part.wanted, len(self._tokens)
-        padding = part.width - count
-        rows = self._passes.run(tokens, start, logit_rows, padding)
-        self._tokens.extend(tokens)
-        self._history.put(start, rows, count)
-        return Rows(rows["logits"], rows.get("hidden"), rows.get("taps"), count + padding)
+        start = len(self._tokens)
+        rows = self._passes.run(tokens, start, logit_rows, part.width - part.wanted)
+        self._tokens += tokens
+        self._history.put(start, start + part.wanted, rows)
+        return rows
 
     def _check(self, tokens: Sequence[int]) -> None:
         start = len(self._tokens)

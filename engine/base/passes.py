@@ -1,11 +1,12 @@
 """One pass of an ONNX graph over the state of a text, and how far that state can be cut back."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
-from engine.base.base import Floats
+from engine.base.base import Rows
 from engine.session import Pass, Session, SharedBuffer
 
 CACHED_WIDTH = 32
@@ -21,7 +22,7 @@ class Passes(Protocol):
     def can_pad(self) -> bool:
         """Whether rows can run behind the tokens and leave nothing in the state."""
 
-    def run(self, tokens: Sequence[int], start: int, logit_rows: int, padding: int) -> Mapping[str, Floats]:
+    def run(self, tokens: Sequence[int], start: int, logit_rows: int, padding: int) -> Rows:
         """Consume ``tokens`` at the positions from ``start`` on, with ``padding`` rows behind them that are forgotten.
 
         Gives ``logits`` ``[logit_rows, vocab]`` of the last tokens and, where the graph has them, ``hidden`` and
@@ -36,10 +37,11 @@ class Passes(Protocol):
 
 
 class _Made(NamedTuple):
-    """A pass that was bound, and what its tokens get of its outputs."""
+    """A pass that was bound, the input that its tokens go to, and what they get of its outputs."""
 
     pass_: Pass
-    rows: Mapping[str, Floats]
+    ids: NDArray[np.int64]
+    rows: Rows
 
 
 class SharedPasses:
@@ -61,16 +63,15 @@ class SharedPasses:
         self._passes: dict[tuple[int, int, int], _Made] = {}
         self._length = 0
 
-    def run(self, tokens: Sequence[int], start: int, logit_rows: int, padding: int) -> Mapping[str, Floats]:
+    def run(self, tokens: Sequence[int], start: int, logit_rows: int, padding: int) -> Rows:
         count = len(tokens)
-        made = self._made(count, logit_rows, padding)
-        ids = made.pass_.inputs["input_ids"]
-        ids[0, :count] = tokens
+        pass_, ids, rows = self._made(count, logit_rows, padding)
+        ids[:count] = tokens
         if padding:
-            ids[0, count:] = tokens[-1]
-        made.pass_.run(start + count + padding)
+            ids[count:] = tokens[-1]
+        pass_.run(start + count + padding)
         self._length = start + count
-        return made.rows
+        return rows
 
     def cut(self, keep: int) -> int:
         self._length = keep
@@ -88,9 +89,9 @@ class SharedPasses:
         outputs = {"logits": np.zeros((1, given, self._vocab_size), np.float32)}
         for name in self._features:
             outputs[name] = np.zeros((1, width, self._session.size(name)), np.float32)
-        rows: dict[str, Floats] = {name: outputs[name][0, :count] for name in self._features}
-        rows["logits"] = outputs["logits"][0, :logit_rows]
-        made = _Made(Pass(self._session, self._cache, inputs, outputs), rows)
+        features = {name: outputs[name][0, :count] for name in self._features}
+        rows = Rows(outputs["logits"][0, :logit_rows], **features, width=width)
+        made = _Made(Pass(self._session, self._cache, inputs, outputs), inputs["input_ids"][0], rows)
         if width <= CACHED_WIDTH:
             self._passes[key] = made
         return made

@@ -1,10 +1,10 @@
 """What the loop needs of a drafter."""
 
-import dataclasses
 import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -37,8 +37,7 @@ PickRow = Callable[[NDArray[np.float32], int], Pick]
 """From a row of logits ``[vocab]`` and the position that the token will have."""
 
 
-@dataclasses.dataclass(frozen=True)
-class Draft:
+class Draft(msgspec.Struct, frozen=True):
     """What a drafter proposes; the sequences run in parallel.
 
     ``p`` and ``confidence`` are ``None`` for a drafter without probabilities and where its picks left them out, ``q``
@@ -88,12 +87,15 @@ class Draft:
     @classmethod
     def of(cls, picks: Sequence[Pick], logits: NDArray[np.float32] | None = None) -> "Draft":
         """Collect the picks of a drafter; ``logits`` are the rows that they were made from."""
-        tokens = tuple([pick.token for pick in picks])
-        if all(pick.p is None for pick in picks):
-            return cls(tokens, logits=logits)
+        tokens, known = [], False
+        for pick in picks:
+            tokens.append(pick.token)
+            known = known or pick.p is not None
+        if not known:
+            return cls(tuple(tokens), logits=logits)
         size = next((len(pick.q) for pick in picks if pick.q is not None), None)
         return cls(
-            tokens,
+            tuple(tokens),
             _known([pick.p for pick in picks]),
             _known([pick.confidence for pick in picks]),
             None

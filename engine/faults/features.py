@@ -1,6 +1,5 @@
 """A drafter that reads the wrong rows of the base, or no longer reads far enough back."""
 
-import dataclasses
 from collections.abc import Sequence
 
 import msgspec
@@ -97,7 +96,7 @@ class ForgetsFarRows(OverDrafter):
         beyond = len(draft.tokens) - REACH
         if self.consumed <= WINDOW or beyond <= 0:
             return draft
-        return dataclasses.replace(draft, tokens=(*draft.tokens[:REACH], *draft.tokens[REACH - 1 : REACH] * beyond))
+        return msgspec.structs.replace(draft, tokens=(*draft.tokens[:REACH], *draft.tokens[REACH - 1 : REACH] * beyond))
 
 
 def _last(rows: Floats | None) -> Floats | None:

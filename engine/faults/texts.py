@@ -1,8 +1,8 @@
 """Texts that are made to come out so: one without worth, and one with characters in halves."""
 
-import dataclasses
 from collections.abc import Sequence
 
+import msgspec
 import numpy as np
 
 from engine.base.base import Base, Floats, Rows
@@ -116,7 +116,7 @@ class Misspells(OverDrafter):
             place = self.consumed + j - self._base.start
             if 0 <= place < len(self._text):
                 tokens[j] = self._text[place]
-        return dataclasses.replace(draft, tokens=tuple(tokens))
+        return msgspec.structs.replace(draft, tokens=tuple(tokens))
 
 
 def splitting(models: Models) -> Models:

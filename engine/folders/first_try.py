@@ -55,6 +55,6 @@ def _tried(passes: Passes, padding: int) -> np.ndarray:
     """Two tokens, one of them taken back, two more: the rows of the last two. Nothing is left of it."""
     passes.run([0, 1], 0, 2, padding)
     left = passes.cut(1)
-    rows = passes.run([*[0][left:], 2, 1], left, 2, padding)["logits"].copy()
+    rows = passes.run([*[0][left:], 2, 1], left, 2, padding).logits.copy()
     passes.cut(0)
     return rows

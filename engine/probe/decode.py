@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine.accept import top_gaps
 from engine.base.base import Base, Rows
 from engine.drafters.drafter import Draft, Drafter
 from engine.errors import EngineFault, Refused
+from engine.figures import top_gaps
 from engine.loop import Result, prefill, run, run_from
 from engine.options import Options
 from engine.records import Round

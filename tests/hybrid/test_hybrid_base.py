@@ -1,6 +1,6 @@
 """Bases whose state cannot all be cut: the text is that of plain decode, whatever is drafted, rejected and undone."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from onnx import TensorProto
 
 from engine.base.arrays import ArrayPasses
-from engine.base.base import Floats
+from engine.base.base import Rows
 from engine.base.onnx import OnnxBase
 from engine.drafters.draft_model import DraftModelDrafter
 from engine.drafters.drafter import Drafter, Pick
@@ -305,7 +305,7 @@ class Dying(ArrayPasses):
         self.dead = True
         return super().restore(keep)
 
-    def run(self, tokens: Sequence[int], start: int, logit_rows: int, padding: int) -> Mapping[str, Floats]:
+    def run(self, tokens: Sequence[int], start: int, logit_rows: int, padding: int) -> Rows:
         if getattr(self, "dead", False):
             raise EngineFault("its session is dead")
         return super().run(tokens, start, logit_rows, padding)
