@@ -8,6 +8,7 @@ from engine.commands import run_options as flag
 from engine.commands.exits import Exit, complain
 from engine.commands.json_text import as_lines
 from engine.commands.reading import TracePath, open_trace
+from engine.commands.saying import printable, say
 
 if TYPE_CHECKING:
     from engine.trace.audit import Finding, Report
@@ -22,7 +23,7 @@ def audit(trace: TracePath, as_json: flag.Json = False) -> None:
 
     with open_trace(trace) as source:
         made = report(source)
-    typer.echo(as_lines(made.as_map()) if as_json else _in_words(made))
+    say(as_lines(made.as_map()) if as_json else _in_words(made))
     if not made.complete:
         complain(f"{trace}: {_what_is_missing(made)}; audited as far as it goes, {made.rounds} rounds")
         raise typer.Exit(Exit.INCOMPLETE)
@@ -32,7 +33,7 @@ def audit(trace: TracePath, as_json: flag.Json = False) -> None:
 
 def _what_is_missing(made: "Report") -> str:
     if made.torn is not None:
-        return _printable(f"the trace is torn: {made.torn}")
+        return printable(f"the trace is torn: {made.torn}")
     return "the trace has no end: its writer died, or still writes"
 
 
@@ -44,9 +45,4 @@ def _in_words(made: "Report") -> str:
 
 def _line(finding: "Finding") -> str:
     where = "run" if finding.round is None else f"round {finding.round}"
-    return f"{finding.rule:<11}  {where:<10}  {_printable(finding.message)}"
-
-
-def _printable(message: str) -> str:
-    """A message may quote names from the trace: what does not print as itself is written out."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in message)
+    return f"{finding.rule:<11}  {where:<10}  {printable(finding.message)}"

@@ -10,6 +10,7 @@ from engine.commands.diff_text import told
 from engine.commands.exits import Exit
 from engine.commands.json_text import as_lines
 from engine.commands.reading import finish, open_trace
+from engine.commands.saying import say
 from engine.compare import TIED, Report, align, report
 from engine.errors import Refused
 
@@ -30,7 +31,7 @@ def diff(a: Left, b: Right, tie: Tie = TIED, as_json: flag.Json = False) -> None
     """
     with open_trace(a) as left, open_trace(b) as right:
         found = report(align(left, right), tie)
-        typer.echo(as_lines(found) if as_json else told(found, left, right, (str(a), str(b))))
+        say(as_lines(found) if as_json else told(found, left, right, (str(a), str(b))))
         if found.equal is None:
             raise Refused("a trace that holds counts and no tokens cannot tell whether the texts are equal")
         if not found.equal and not _may_go_on(found, left, right):

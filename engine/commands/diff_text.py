@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from engine.commands.saying import printable
 from engine.commands.show import described, visible
 from engine.compare import Choice, Report
 from engine.compare.words import decided, rows, verdict
@@ -17,10 +18,10 @@ def told(found: Report, left: "Trace", right: "Trace", paths: tuple[str, str]) -
     """The report as lines of text; whatever the traces hold, no control character is among them."""
     return "\n".join(
         [
-            verdict(found),
+            printable(verdict(found)),
             *(f"{name}  {_clean(path)}" for name, path in zip(_NAMES, paths, strict=True)),
-            *(f"note: {doubt}" for doubt in found.doubts),
-            *(f"note: {reason}" for reason in (found.expected if found.first is None else ())),
+            *(f"note: {printable(doubt)}" for doubt in found.doubts),
+            *(f"note: {printable(reason)}" for reason in (found.expected if found.first is None else ())),
             *_parting(found, left, right),
             *_drafts(found, left, right),
             *_costs(found),
@@ -38,7 +39,7 @@ def _parting(found: Report, left: "Trace", right: "Trace") -> Iterator[str]:
     sides = ((first.left, left, found.left_from), (first.right, right, found.right_from))
     for name, (choice, trace, text) in zip(_NAMES, sides, strict=True):
         yield f"{name} goes on    {_joined(text, trace) or '(ended)'}"
-        yield f"             {_token(choice, trace)}{decided(choice)}"
+        yield f"             {_token(choice, trace)}{printable(decided(choice))}"
     if found.differing:
         yield f"{found.differing} of the {found.common} tokens that both have differ in their place"
     for name, (choice, trace, _) in zip(_NAMES, sides, strict=True):

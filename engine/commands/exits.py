@@ -6,6 +6,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from engine.commands.saying import printable, say
 from engine.errors import EngineFault, ModelError, Refused, SpecstepError, TraceError
 
 
@@ -37,14 +38,14 @@ def exit_of(error: SpecstepError) -> Exit:
 
 def complain(message: str) -> None:
     """One line on stderr."""
-    typer.echo(f"specstep: {message}", err=True)
+    say(f"specstep: {printable(message)}", err=True)
 
 
 def complain_of(error: SpecstepError) -> None:
     """An error on stderr; under it the place that it is about, if it shows one."""
     complain(str(error))
     for line in error.pointer.splitlines():
-        typer.echo(f"  {line}", err=True)
+        say(f"  {line}", err=True)
 
 
 class Commands(TyperGroup):

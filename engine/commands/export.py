@@ -7,6 +7,7 @@ import typer
 
 from engine.commands.exits import Exit, complain
 from engine.commands.reading import TracePath, finish, open_trace
+from engine.commands.saying import say
 from engine.errors import Refused
 
 To = Annotated[str, typer.Option("--to", help="json, csv, perfetto (also for chrome://tracing), html or svg.")]
@@ -34,5 +35,5 @@ def export(trace: TracePath, to: To, output: Output) -> None:
             complain(str(error))
             raise typer.Exit(Exit.INCOMPLETE) from error
         if not stdout:
-            typer.echo(f"{output}: {len(source)} rounds as {to}")
+            say(f"{output}: {len(source)} rounds as {to}")
         finish(source)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from engine.commands.show import visible
+from engine.commands.saying import printable
 
 
 def on_one_line(value: Any) -> str:
@@ -11,8 +11,8 @@ def on_one_line(value: Any) -> str:
         case None | "":
             return "-"
         case dict():
-            return ", ".join(f"{key} {on_one_line(each)}" for key, each in value.items()) or "-"
+            return ", ".join(f"{printable(key)} {on_one_line(each)}" for key, each in value.items()) or "-"
         case list() | tuple():
-            return " ".join(map(str, value)) or "-"
+            return " ".join(map(printable, value)) or "-"
         case _:
-            return visible(str(value).encode("utf-8", "surrogateescape"))[1:-1]
+            return printable(value)

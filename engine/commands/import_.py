@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from engine.commands.exits import Exit, complain
+from engine.commands.saying import say
 from engine.errors import Refused, TraceError
 
 _TOLD = 10
@@ -40,7 +41,7 @@ def import_(format_: Format, source: Source, output: Output, request: Chosen = N
         complain(str(error))
         raise typer.Exit(Exit.INCOMPLETE) from error
     what = f"{len(chosen.rounds)} rounds" if chosen.rounds else "totals, no rounds"
-    typer.echo(f"{output}: {what} of {chosen.name} ({format_}, counts only)")
+    say(f"{output}: {what} of {chosen.name} ({format_}, counts only)")
     if found.problems:
         raise typer.Exit(Exit.INCOMPLETE)
 

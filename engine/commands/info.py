@@ -11,6 +11,7 @@ from engine import paths, version
 from engine.commands import run_options as flag
 from engine.commands import run_values
 from engine.commands.json_text import as_lines
+from engine.commands.saying import say
 from engine.errors import ModelError
 
 if TYPE_CHECKING:
@@ -41,10 +42,10 @@ def info(
         return
     facts = gathered(provider_library)
     if as_json:
-        typer.echo(as_lines(facts))
+        say(as_lines(facts))
         return
     for key, value in facts.items():
-        typer.echo(f"{key:<12} {_in_words(value)}")
+        say(f"{key:<12} {_in_words(value)}")
 
 
 def gathered(library: str | None = None) -> dict[str, Any]:
@@ -68,6 +69,7 @@ def gathered(library: str | None = None) -> dict[str, Any]:
         "marks": str(paths.marks_dir()),
         "copies": str(paths.copies_dir()),
         "added": str(paths.models_dir()),
+        "loads": str(paths.loads_file()),
         "python": f"{platform.python_version()} ({sys.executable})",
         "platform": platform.platform(),
         "onnxruntime": onnxruntime.__version__,
@@ -95,11 +97,11 @@ def _tell_of(model: str, provider: "Provider", threads: int, *, as_json: bool) -
     if as_json:
         base = msgspec.to_builtins(models.base.info)
         whole = {"base": base, "model": models.about, "device": models.device(), "drafters": drafters, "notes": notes}
-        typer.echo(as_lines(whole))
+        say(as_lines(whole))
         return
     told = [*facts(models.base.info, models.about, models.device()), ("drafters", ", ".join(drafters))]
     for about, says in [*told, *(("note", note) for note in notes)]:
-        typer.echo(f"{about:<12} {says}")
+        say(f"{about:<12} {says}")
 
 
 def _in_words(value: Any) -> str:

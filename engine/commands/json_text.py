@@ -1,21 +1,27 @@
 """Values as JSON text: bytes as base64, and null for a number that JSON does not have (NaN, infinity)."""
 
+import json
 from typing import Any
 
 import msgspec
 
 
 def as_line(value: Any) -> str:
-    """On one line. Bytes of a text that were no UTF-8 are written out as escapes."""
+    """On one line. Bytes of a text that were no UTF-8, and what does not print as itself, are written as escapes."""
     try:
-        return msgspec.json.encode(value).decode()
+        line = msgspec.json.encode(value).decode()
     except UnicodeEncodeError:
-        return msgspec.json.encode(_mended(value)).decode()
+        line = msgspec.json.encode(_mended(value)).decode()
+    return line if line.isprintable() else "".join(map(_escaped, line))
 
 
 def as_lines(value: Any) -> str:
     """Indented."""
     return msgspec.json.format(as_line(value), indent=2)
+
+
+def _escaped(character: str) -> str:
+    return character if character.isprintable() else json.dumps(character)[1:-1]
 
 
 def _mended(value: Any) -> Any:

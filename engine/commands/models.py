@@ -15,6 +15,7 @@ from engine.commands import run_options as flag
 from engine.commands.exits import complain
 from engine.commands.facts import on_one_line
 from engine.commands.json_text import as_lines
+from engine.commands.saying import say
 from engine.errors import ModelError, Refused
 
 if TYPE_CHECKING:
@@ -91,8 +92,8 @@ def add(
         else:
             path = Path(source)
         _build(path, folder, choices)
-    typer.echo(f"{called}: {folder}")
-    typer.echo(f"run it with: specstep --model {called if out is None else folder} --drafter lookup")
+    say(f"{called}: {folder}")
+    say(f"run it with: specstep --model {called if out is None else folder} --drafter lookup")
 
 
 @app.command(name="list")
@@ -102,13 +103,13 @@ def list_(as_json: flag.Json = False) -> None:
 
     models = added()
     if as_json:
-        typer.echo(as_lines([_facts(model) for model in models]))
+        say(as_lines([_facts(model) for model in models]))
         return
     if not models:
-        typer.echo("none was added: try `specstep models add smollm2`")
+        say("none was added: try `specstep models add smollm2`")
     width = max((len(model.name) for model in models), default=0)
     for model in models:
-        typer.echo(f"{model.name:<{width}}  {_line(model)}")
+        say(f"{model.name:<{width}}  {_line(model)}")
 
 
 @app.command()
@@ -118,11 +119,11 @@ def info(name: Name, as_json: flag.Json = False) -> None:
 
     facts = _facts(find(name))
     if as_json:
-        typer.echo(as_lines(facts))
+        say(as_lines(facts))
         return
     source = facts.pop("source", {})
     for key, value in {**facts, **source}.items():
-        typer.echo(f"{key:<14} {on_one_line(value)}")
+        say(f"{key:<14} {on_one_line(value)}")
 
 
 @app.command()
@@ -131,7 +132,7 @@ def remove(name: Name) -> None:
     from engine.models.own import shelf  # noqa: PLC0415 (onnxruntime)
 
     model = shelf.remove(name)
-    typer.echo(f"{model.name}: removed, {shelf.in_words(model.bytes)} freed")
+    say(f"{model.name}: removed, {shelf.in_words(model.bytes)} freed")
 
 
 def _build(path: Path, folder: Path, choices: "Choices") -> None:

@@ -12,6 +12,7 @@ import typer
 
 from engine.commands.exits import Exit, complain
 from engine.commands.requests import takes_request
+from engine.commands.saying import say
 from engine.errors import Refused
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def record(
         interrupted, stopped_at = _run(recorder, lookout)
         end = recorder.end()
     met = "" if stop is None or stopped_at is None else f", stopped at round {stopped_at.index}: {stop.text}"
-    typer.echo(_summary(end, recorder) + met, err=output == "-")
+    say(_summary(end, recorder) + met, err=output == "-")
     for event in recorder.events:
         if event.level != "info" and event.code != "recording-failed":
             complain(event.message)

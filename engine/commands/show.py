@@ -9,6 +9,7 @@ from engine.commands import run_options as flag
 from engine.commands.exits import Exit, complain
 from engine.commands.json_text import as_line, as_lines
 from engine.commands.reading import TracePath, finish, open_trace
+from engine.commands.saying import printable, say
 from engine.errors import Refused
 from engine.records import Round, Verdict
 
@@ -48,7 +49,7 @@ def show(
                 held = f"rounds 0 to {len(source) - 1}" if len(source) else "no rounds"
                 raise Refused(f"{trace}: there is no round {index}, it has {held}")
             round_ = source.round(index)
-            typer.echo(as_lines(round_) if as_json else described(round_, source.piece))
+            say(as_lines(round_) if as_json else described(round_, source.piece))
         elif not _find(source, str(where), first=first, as_json=as_json):
             complain(f"no round of {len(source)} meets {where}")
             raise typer.Exit(Exit.NO)
@@ -61,9 +62,9 @@ def _find(source: "Trace", where: str, *, first: bool, as_json: bool) -> bool:
     for index in _hits(source, where):
         found, round_ = True, source.round(index)
         if first:
-            typer.echo(as_lines(round_) if as_json else described(round_, source.piece))
+            say(as_lines(round_) if as_json else described(round_, source.piece))
             break
-        typer.echo(as_line(round_) if as_json else headline(round_))
+        say(as_line(round_) if as_json else headline(round_))
     return found
 
 
@@ -90,17 +91,17 @@ def visible(piece: bytes | None) -> str:
     if piece is None:
         return ""
     text = piece.decode("utf-8", errors="backslashreplace")
-    shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
-    return f"'{shown}'"
+    return f"'{printable(text)}'"
 
 
 def headline(round_: Round) -> str:
     """The round in one line."""
-    parts = [f"round {round_.index}", round_.form if round_.reason is None else f"{round_.form} ({round_.reason})"]
+    form = printable(round_.form)
+    parts = [f"round {round_.index}", form if round_.reason is None else f"{form} ({printable(round_.reason)})"]
     if round_.pos is not None:
         parts.append(f"positions {round_.pos} to {round_.consumed}")
     if round_.cut is not None:
-        parts.append(f"cut by the {round_.cut}")
+        parts.append(f"cut by the {printable(round_.cut)}")
     return f"{', '.join(parts)}: {round_.drafted} drafted, {round_.take} accepted, {round_.count} emitted"
 
 
@@ -134,9 +135,11 @@ def _footer(round_: Round) -> list[str]:
         counts = " ".join(map(str, round_.fallback.window))
         lines.append(f"  window: {counts} (mean {mean}{', off' if round_.fallback.off else ''})")
     if round_.ms:
-        lines.append("  ms: " + ", ".join(f"{phase} {ms:.3f}" for phase, ms in round_.ms.items()))
+        lines.append("  ms: " + ", ".join(f"{printable(phase)} {ms:.3f}" for phase, ms in round_.ms.items()))
     if round_.state:
-        lines.append("  state: " + ", ".join(f"{key} {value}" for key, value in round_.state.items()))
+        lines.append(
+            "  state: " + ", ".join(f"{printable(key)} {printable(value)}" for key, value in round_.state.items())
+        )
     return lines
 
 

@@ -2,11 +2,10 @@
 
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from engine.commands import run_options as flag
 from engine.commands.json_text import as_lines
 from engine.commands.reading import TracePath, finish, open_trace
+from engine.commands.saying import printable, say
 from engine.records import End
 from engine.stats import Stats
 
@@ -25,7 +24,7 @@ def stats(trace: TracePath, as_json: flag.Json = False) -> None:
     """Counts, acceptance under each of its names, times and break-even of a recorded run."""
     with open_trace(trace) as source:
         figures = figures_of(source)
-        typer.echo(as_lines(figures) if as_json else table(figures))
+        say(as_lines(figures) if as_json else table(figures))
         finish(source)
 
 
@@ -59,7 +58,7 @@ def table(figures: dict[str, Any]) -> str:
     """The figures for a person: a name, a value and what it means on each line; what is unknown is left out."""
     plain, verified = figures["plain_rounds"], figures["verified"]
     lines: list[tuple[str, str, str]] = [
-        ("ended", figures["reason"] or "not yet, or its writer died", ""),
+        ("ended", printable(figures["reason"] or "not yet, or its writer died"), ""),
         ("tokens emitted", _number(figures["emitted"]), f"in {(figures['rounds'] or 0) + (plain or 0)} rounds"),
         ("drafted rounds", _number(figures["rounds"]), "" if plain is None else f"and {plain} plain"),
         ("fell back at", _number(figures["fell_back_at"], "never"), "recorded rounds"),
@@ -107,7 +106,11 @@ def _phases(ms: dict[str, dict[str, float]], name_width: int) -> list[str]:
     if not ms:
         return []
     head = f"{'phase':<{name_width}}  {'median':>9} {'total':>9}  ms"
-    return ["", head, *(f"{'  ' + p:<{name_width}}  {t['median']:>9.3f} {t['total']:>9.1f}" for p, t in ms.items())]
+    return [
+        "",
+        head,
+        *(f"{'  ' + printable(p):<{name_width}}  {t['median']:>9.3f} {t['total']:>9.1f}" for p, t in ms.items()),
+    ]
 
 
 def _number(value: float | None, unknown: str = "") -> str:

@@ -12,7 +12,7 @@ from engine.commands.exits import Exit, complain
 from engine.commands.facts import on_one_line
 from engine.commands.json_text import as_line, as_lines
 from engine.commands.reading import TracePath, finish, open_trace
-from engine.commands.show import visible
+from engine.commands.saying import printable, say
 from engine.errors import Refused
 from engine.records import AnyRecord
 
@@ -58,7 +58,7 @@ def info(trace: TracePath, as_json: flag.Json = False) -> None:
             "torn": None if source.torn is None else str(source.torn),
             "end": None if source.end is None else source.end.reason,
         }
-        typer.echo(as_lines(facts) if as_json else "\n".join(f"{key:<13} {on_one_line(v)}" for key, v in facts.items()))
+        say(as_lines(facts) if as_json else "\n".join(f"{key:<13} {on_one_line(v)}" for key, v in facts.items()))
         finish(source)
 
 
@@ -67,7 +67,7 @@ def cat(trace: TracePath, as_json: flag.Json = False) -> None:
     """Every record in the order of the file, one a line; with --json as it stands, unknown keys too (JSON Lines)."""
     with open_trace(trace) as source:
         for raw in source.raw_records():
-            typer.echo(as_line(raw.fields) if as_json else _summary(raw))
+            say(as_line(raw.fields) if as_json else _summary(raw))
         finish(source)
 
 
@@ -79,10 +79,8 @@ def check(trace: TracePath) -> None:
     with open_trace(trace) as source:
         checked = verify_checks(source)
     for damage in checked.damage:
-        typer.echo(f"bytes {damage.start} to {damage.stop}: {damage.message}")
-    typer.echo(
-        f"{checked.checks} check records cover {checked.covered} bytes: {len(checked.damage)} places are damaged"
-    )
+        say(f"bytes {damage.start} to {damage.stop}: {damage.message}")
+    say(f"{checked.checks} check records cover {checked.covered} bytes: {len(checked.damage)} places are damaged")
     if checked.damage:
         raise typer.Exit(Exit.NO)
 
@@ -116,16 +114,18 @@ def recover(trace: TracePath, output: Output = None) -> None:
 @app.command()
 def schema() -> None:
     """The JSON Schema of the records, as cat --json writes them."""
-    typer.echo(as_lines(msgspec.json.schema(AnyRecord)))
+    say(as_lines(msgspec.json.schema(AnyRecord)))
 
 
 def _report(made: "Rewritten", path: Path) -> None:
     if made.lost is not None:
         complain(f"lost: {made.lost}")
-    typer.echo(f"{path}: {made.rounds} rounds, {made.size} bytes")
+    say(f"{path}: {made.rounds} rounds, {made.size} bytes")
 
 
 def _summary(raw: "RawRecord") -> str:
     fields = {key: value for key, value in raw.fields.items() if key != "type"}
-    text = visible(as_line(fields).encode())[1:-1]
-    return f"{raw.byte:>10}  {raw.fields.get('type')!s:<8} {text[:LONGEST]}{'…' if len(text) > LONGEST else ''}"
+    text = printable(as_line(fields))
+    return (
+        f"{raw.byte:>10}  {printable(raw.fields.get('type')):<8} {text[:LONGEST]}{'…' if len(text) > LONGEST else ''}"
+    )

@@ -10,6 +10,7 @@ import typer
 from engine.commands import run_options as flag
 from engine.commands.exits import Exit, complain
 from engine.commands.json_text import as_line
+from engine.commands.saying import say
 from engine.commands.show import headline
 from engine.errors import Refused
 
@@ -66,7 +67,7 @@ def follow(watched: "Watched", *, as_json: bool = False) -> None:
             said = len(watched.events())
             for index in range(printed, len(watched)):
                 round_ = watched.round(index)
-                typer.echo(as_line(round_) if as_json else headline(round_))
+                say(as_line(round_) if as_json else headline(round_))
             printed = len(watched)
         if watched.over:
             return

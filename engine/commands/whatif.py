@@ -10,6 +10,7 @@ from engine.commands import run_options as flag
 from engine.commands import run_values
 from engine.commands.json_text import as_lines
 from engine.commands.reading import TracePath, finish, open_trace
+from engine.commands.saying import say
 from engine.errors import Refused
 from engine.stats import Stats, measured_plain_ms
 from engine.whatif import (
@@ -61,9 +62,9 @@ def whatif(
         notes = list(limits(source.header, source.end, answer))
         grid = _sweep(ready, asked) if sweep else None
         if as_json:
-            typer.echo(as_lines(_as_map(ready, answer, notes, grid)))
+            say(as_lines(_as_map(ready, answer, notes, grid)))
         else:
-            typer.echo("\n".join([*_lines(ready, answer, notes), *(_table(grid, ready, asked) if grid else ())]))
+            say("\n".join([*_lines(ready, answer, notes), *(_table(grid, ready, asked) if grid else ())]))
         finish(source)
 
 
