@@ -92,3 +92,34 @@ async def test_every_row_fills_the_terminal_and_none_more(size: tuple[int, int],
             assert not any(steers(line) for line in screen.lines)
             if marks is ASCII:
                 assert screen.text.isascii()
+
+
+class Explained(Numbers):
+    """Rows under many lines."""
+
+    def heads(self, _width: int, /) -> list[Line]:
+        return [(Span(f"head {i}"),) if i % 3 else () for i in range(12)]
+
+
+@pytest.mark.parametrize("height", [24, 12, 8])
+async def test_the_lines_above_leave_room_for_rows_and_the_chosen_one_is_seen(height: int) -> None:
+    async with running(sunk(), (40, height)) as screen:
+        explained = Explained(UNICODE, 30)
+        screen.main.push(explained)
+        await screen.settle()
+        await screen.press("pagedown", "down")
+
+        rows = [line for line in screen.lines if "row " in line]
+        assert len(rows) >= 3
+        assert sum(line.startswith("→row ") for line in rows) == 1
+        await screen.pilot.click("Listing", offset=(5, screen.lines.index(rows[0])))
+        assert any(line.startswith(f"→{rows[0][1:8]}") for line in screen.lines)
+
+
+async def test_enter_is_offered_only_where_there_is_a_row() -> None:
+    async with running(sunk(), (80, 24)) as screen:
+        await opened(screen, 0)
+        assert "enter" not in screen.lines[-1]
+        await screen.press("escape")
+        await opened(screen, 1)
+        assert "enter open" in screen.lines[-1]

@@ -127,3 +127,15 @@ async def test_what_is_learnt_of_a_trace_when_the_list_is_gone_is_no_matter() ->
         listed.learn(entries([])[0], about(BUNDLED / "flip.msgpack"))
         await screen.press("n")
         assert screen.session.moment.index == 0
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120])
+async def test_the_list_tells_rounds_and_findings_at_any_width(width: int) -> None:
+    async with running(live(), (width, 24)) as screen:
+        await screen.press("O")
+        while "looking into it" in screen.text:
+            await screen.settle()
+
+        row = next(line for line in screen.lines if " anchor-lo" in line)
+        assert row.split()[-4:] == ["15", "–", "!", "7"]
+        assert ("specstep-6m" in row) is (width >= 80)

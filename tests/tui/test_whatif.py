@@ -218,3 +218,15 @@ async def test_what_a_recording_cannot_tell_a_fork_finds_out() -> None:
         branch = screen.session.source
         assert len(branch) == flip + 2
         assert branch.round(flip + 1).form == "one-pass"
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120])
+async def test_the_sweep_shows_the_bars_there_is_room_for_and_the_one_at_the_cursor(width: int) -> None:
+    async with running(sunk(), (width, 24)) as screen:
+        await screen.press("w", "v", *["right"] * 30)
+        cells = [line for line in screen.lines if line.startswith("→")]
+
+        assert "…" not in cells[0]
+        assert isinstance(screen.app.screen, SweepScreen)
+        heads = next(line for line in screen.lines if "window " in line)
+        assert heads.split()[-1] == f"{screen.app.screen.here.bar:.2f}"

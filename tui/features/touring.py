@@ -63,7 +63,9 @@ class Touring(Feature):
         on = "on" if self._at + 1 < len(self._stops) else "end"
         keys = (("n", on), ("p", "back"), ("esc", "leave the tour"))
         hints = tuple(span for key, word in keys for span in (Span(key, Role.KEY), Span(f" {word}  ", Role.DIM)))
-        words = wrap(stop.says, width - 2)[:_LINES]
+        words = wrap(stop.says, width - 2)
+        if len(words) > _LINES:
+            words = [*words[: _LINES - 1], (*words[_LINES - 1], Span(marks.ellipsis))]
         return [spread(title, hints, width, marks), *((Span(" "), *fit(line, width - 2, marks)) for line in words)]
 
     def _go(self, at: int) -> None:

@@ -17,6 +17,9 @@ from tui.panes.pane import on, strip
 from tui.text import safe
 from tui.themes import styles
 
+_ROWS = 3
+"""Rows that the lines above them leave room for, however low the terminal is."""
+
 
 class ListingScreen(ModalScreen[None]):
     """A title, fixed lines under it, rows, a line of words, and the keys.
@@ -124,7 +127,7 @@ class ListingScreen(ModalScreen[None]):
 
     def paint(self, width: int, height: int) -> list[tuple[Line, bool]]:
         """All lines, and whether each is the chosen row."""
-        count, heads = self.rows(), self.heads(width - 2)
+        count, heads = self.rows(), self._heads(width, height)
         room = max(1, height - 2 - len(heads) - bool(self.note))
         self._start = max(0, min(self._start, self.cursor, count - room), self.cursor - room + 1)
         lines: list[tuple[Line, bool]] = [(self._top(width, count), False)]
@@ -145,9 +148,17 @@ class ListingScreen(ModalScreen[None]):
     def row_at(self, y: int) -> int | None:
         """The row under a line of the screen."""
         size = self.query_one(Listing).size
-        first = 1 + len(self.heads(size.width - 2))
+        first = 1 + len(self._heads(size.width, size.height))
         index = self._start + y - first
         return index if first <= y < size.height - 1 - bool(self.note) and index < self.rows() else None
+
+    def _heads(self, width: int, height: int) -> list[Line]:
+        """As many of the lines above the rows as leave room for some rows: first the blank ones go, then the last."""
+        heads = self.heads(width - 2)
+        room = height - 2 - bool(self.note) - min(max(self.rows(), 1), _ROWS)
+        if len(heads) > room:
+            heads = [line for line in heads if line]
+        return heads[: max(room, 0)]
 
     def _top(self, width: int, count: int) -> Line:
         start: Line = (Span(self.marks.axis, Role.RULE), Span(f" {safe(self._heading, self.marks)} ", Role.ACTIVE))
@@ -159,7 +170,7 @@ class ListingScreen(ModalScreen[None]):
         )
 
     def _foot(self, width: int) -> Line:
-        own = (Hint("enter", self.entering),) if self.entering else ()
+        own = (Hint("enter", self.entering),) if self.entering and self.rows() else ()
         move = Hint("up down" if self.marks.plain_text else "↑ ↓", "move")
         hints: list[Hint] = [Hint("esc", "close")]
         for hint in (*own, *self.hints, move):

@@ -8,7 +8,7 @@ from textual.binding import Binding, BindingType
 
 from engine.whatif import Rule, flip_words, rounds_words, time_words
 from tui.keys import Hint
-from tui.lines import Line, Span, fit, right, wrap
+from tui.lines import Line, Span, right, wrap
 from tui.marks import Marks, Role
 from tui.screens.listing import ListingScreen
 from tui.whatif import WhatIf
@@ -55,14 +55,13 @@ class SweepScreen(ListingScreen):
     def heads(self, width: int, /) -> list[Line]:
         grid = self._grid(width)
         answer = self._asked.ask(*self._here)
-        column = grid.bars.index(self._here.bar)
-        bars = "".join(right(f"{bar:.2f}", self._cell_width, self.marks) for bar in grid.bars)
+        shown = self._shown(width)
+        column = grid.bars.index(self._here.bar) - shown.start
+        bars = "".join(right(f"{grid.bars[i]:.2f}", self._cell_width, self.marks) for i in shown)
         what = "round of the flip" if self._flips else "tokens/s"
-        at = f"bar {answer.bar:.2f} over {answer.window}: "
-        words = (Span(at, Role.STRONG), Span(f"{flip_words(answer)}"))
         return [
-            fit(words, width, self.marks),
-            (Span(f"{rounds_words(answer)}, {time_words(answer)}"),),
+            *wrap(f"bar {answer.bar:.2f} over {answer.window}: {flip_words(answer)}", width, Role.STRONG),
+            *wrap(f"{rounds_words(answer)}, {time_words(answer)}", width),
             *wrap(f"{what}; [ ] recorded, < > asked for, * fastest, ? not known, - never", width, Role.DIM),
             (),
             (Span(f"{'window':>{_LABEL}}", Role.DIM), Span(bars, Role.DIM)),
@@ -75,7 +74,7 @@ class SweepScreen(ListingScreen):
     def row(self, index: int, width: int) -> Line:
         grid = self._grid(width)
         label = Span(f"{grid.windows[index]:>{_LABEL}}", Role.STRONG)
-        return (label, *(self._cell(grid, index, column) for column in range(len(grid.bars))))
+        return (label, *(self._cell(grid, index, column) for column in self._shown(width)))
 
     def enter(self, index: int) -> None:
         self._take(Rule(self._here.bar, self._made.windows[index]))
@@ -104,6 +103,13 @@ class SweepScreen(ListingScreen):
             bars = self._made.bars
             self._here = Rule(min(bars, key=lambda bar: abs(bar - self._here.bar)), self._here.window)
         return self._made
+
+    def _shown(self, width: int) -> range:
+        """The bars that there is room for, the one at the cursor among them."""
+        bars = self._grid(width).bars
+        room = max(1, (width - _LABEL) // self._cell_width)
+        first = max(0, bars.index(self._here.bar) - room + 1)
+        return range(first, min(first + room, len(bars)))
 
     def _cell(self, grid: "Grid", row: int, column: int) -> Span:
         from engine.whatif.replay import NEVER, UNKNOWN  # noqa: PLC0415 (numpy)

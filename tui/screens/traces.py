@@ -9,6 +9,8 @@ from tui.text import safe
 from tui.traces import About, Entry
 
 _KIND, _MODEL, _FIGURE = 9, 22, 9
+_NAME = 16
+"""Cells of a name at least; where there is no room for that, the model is left out, and the kind."""
 
 
 class TracesScreen(ListingScreen):
@@ -34,16 +36,14 @@ class TracesScreen(ListingScreen):
 
     def heads(self, width: int, /) -> list[Line]:
         figures = "".join(right(name, _FIGURE, self.marks) for name in ("rounds", "flip", "findings"))
-        head = (
-            f"{'':{_KIND}}{left('trace', self._named(width), self.marks)}{left('model', _MODEL, self.marks)}{figures}"
-        )
-        return [(Span(head, Role.DIM),)]
+        kind, model = " " * self._kind(width), left("model", self._model(width), self.marks)
+        return [(Span(f"{kind}{left('trace', self._named(width), self.marks)}{model}{figures}", Role.DIM),)]
 
     def row(self, index: int, width: int, /) -> Line:
         entry, room = self._entries[index], self._named(width)
         if entry is None:
-            return (Span(left("live", _KIND, self.marks), Role.KEY), Span(self._live, Role.STRONG))
-        kind = Span(left(entry.kind, _KIND, self.marks), Role.DIM)
+            return (Span(left("live", max(self._kind(width), 6), self.marks), Role.KEY), Span(self._live, Role.STRONG))
+        kind = Span(left(entry.kind, self._kind(width), self.marks), Role.DIM)
         name = Span(left(safe(entry.name, self.marks), room - 1, self.marks) + " ", Role.STRONG)
         about = self._known.get(entry)
         if about is None:
@@ -55,7 +55,7 @@ class TracesScreen(ListingScreen):
         return (
             kind,
             name,
-            Span(left(safe(about.model, self.marks), _MODEL, self.marks)),
+            Span(left(safe(about.model, self.marks), self._model(width), self.marks)),
             Span(right(str(about.rounds), _FIGURE, self.marks)),
             Span(right(flip, _FIGURE, self.marks), Role.DIM if about.flip is None else Role.FLIP),
             Span(right(many, _FIGURE, self.marks), Role.WARNING if about.findings else Role.DIM),
@@ -75,4 +75,10 @@ class TracesScreen(ListingScreen):
         self.note = "" if about is None else about.says
 
     def _named(self, width: int) -> int:
-        return max(8, width - _KIND - _MODEL - 3 * _FIGURE)
+        return max(8, width - self._kind(width) - self._model(width) - 3 * _FIGURE)
+
+    def _kind(self, width: int) -> int:
+        return _KIND if width >= _NAME + _KIND + 3 * _FIGURE else 0
+
+    def _model(self, width: int) -> int:
+        return _MODEL if width >= _NAME + _KIND + _MODEL + 3 * _FIGURE else 0
