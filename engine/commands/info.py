@@ -45,7 +45,8 @@ def info(
         say(as_lines(facts))
         return
     for key, value in facts.items():
-        say(f"{key:<12} {_in_words(value)}")
+        for name, entry in value.items() if key == "paths" else [(key, value)]:
+            say(f"{name:<12} {_in_words(entry)}")
 
 
 def gathered(library: str | None = None) -> dict[str, Any]:
@@ -64,12 +65,7 @@ def gathered(library: str | None = None) -> dict[str, Any]:
     return {
         "specstep": version.VERSION,
         "path": str(Path(__file__).parents[1]),
-        "config": str(paths.config_file()),
-        "recent": str(paths.recent_file()),
-        "marks": str(paths.marks_dir()),
-        "copies": str(paths.copies_dir()),
-        "added": str(paths.models_dir()),
-        "loads": str(paths.loads_file()),
+        "paths": {name: {"path": str(path), "exists": path.exists()} for name, path in paths.every().items()},
         "python": f"{platform.python_version()} ({sys.executable})",
         "platform": platform.platform(),
         "onnxruntime": onnxruntime.__version__,
@@ -106,6 +102,8 @@ def _tell_of(model: str, provider: "Provider", threads: int, *, as_json: bool) -
 
 def _in_words(value: Any) -> str:
     match value:
+        case {"path": path, "exists": exists}:
+            return path if exists else f"{path} (not there)"
         case dict():
             return ", ".join(f"{name} {entry}" for name, entry in value.items())
         case list():

@@ -1,9 +1,11 @@
 """``specstep probe`` and ``info``."""
 
 import json
+from pathlib import Path
 
 import pytest
 
+from engine import paths
 from engine.commands.probe_text import report_text
 from engine.commands.table import COMMANDS
 from engine.probe.report import Difference, Plain, Report, Text, Way
@@ -174,6 +176,22 @@ def test_info_says_which_version_and_what_can_run_a_model() -> None:
     assert facts["specstep"] == VERSION
     assert "CPUExecutionProvider" in facts["providers"]
     assert VERSION in specstep("info").out
+
+
+def test_info_names_every_path_and_says_which_are_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for kind in ("STATE", "CONFIG", "DATA", "CACHE"):
+        monkeypatch.setenv(f"XDG_{kind}_HOME", str(tmp_path))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    paths.marks_dir().mkdir(parents=True)
+
+    told = specstep("info").out.splitlines()
+    facts = specstep("info", "--json").json["paths"]
+
+    places = [place for name, place in vars(paths).items() if name.endswith(("_dir", "_file"))]
+    assert {str(place()) for place in places} <= {fact["path"] for fact in facts.values()}
+    assert {name for name, fact in facts.items() if fact["exists"]} == {"marks", "temporary"}
+    assert f"marks        {paths.marks_dir()}" in told
+    assert f"recent       {paths.recent_file()} (not there)" in told
 
 
 def test_without_a_command_it_says_what_there_is() -> None:
