@@ -2,10 +2,11 @@
 
 How far it drafts is decided by what lookup would have been worth on the text so far. At every token of it, prompt and
 answer, the longest match either foretold that token or did not; the share that did, for matches of that length, is
-the chance of the next draft. A draft that is right makes the match one longer, so that the chance of a whole draft is a
-product along growing lengths. It goes on as long as that is no less than ``adapt``: what a row more costs in a pass,
-in plain passes, for that is what the draft has to bring in. All of this is a function of the text alone: neither of the
-clock, nor of how the text came about, so that a run that is made again, or taken up behind any round, drafts the same.
+the chance of the next draft. A draft that is right makes the match one longer, so that the chance of a whole draft is
+a product along growing lengths. It goes on as long as that is no less than ``adapt``, what a draft has to bring in for
+the row that it costs, and is left out where it would not pay for the batch either. All of this is a function of the
+text alone: neither of the clock, nor of how the text came about, so that a run that is made again, or taken up behind
+any round, drafts the same.
 """
 
 from collections.abc import Sequence
@@ -20,7 +21,7 @@ from engine.records import DrafterInfo
 MATCHES = ("latest", "earliest")
 LONGEST = 64
 ADAPT = 0.1
-"""A row more costs about a sixteenth of a plain pass on a CPU, and time is dearer where rounds land several tokens."""
+"""A row costs a sixteenth of a plain pass on a CPU, and time is dearer where a pass lands more than a token."""
 
 
 class LookupDrafter:
@@ -30,8 +31,7 @@ class LookupDrafter:
         match: which occurrence of that suffix to follow.
         adapt: the least chance that a draft must have; ``None`` drafts as far as it may, whatever came of it before.
         longest: 8 tokens by default, 3 without ``adapt``.
-        shortest: 1 token by default, 2 without ``adapt``: a match of one token is worth drafting from if it is known
-            when it is not.
+        shortest: 1 token by default, 2 without ``adapt``, where nothing tells when that is too little.
 
     Raises:
         Refused: not ``1 <= shortest <= longest <= 64``, an unknown ``match``, or an ``adapt`` that is no probability.

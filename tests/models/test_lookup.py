@@ -66,14 +66,17 @@ def unlike(times: int) -> list[int]:
 @pytest.mark.parametrize(
     ("text", "limit", "options", "drafts"),
     [
-        # A match of one token is right with a chance of 1/3; with 1/2 the next one is too, and with 3/5 the third.
-        ([1, 2, 3, 4, 5, 6, 7, 1], 8, {"adapt": 0.15}, (2, 3)),
-        ([1, 2, 3, 4, 5, 6, 7, 1], 8, {"adapt": 0.09}, (2, 3, 4)),
-        ([1, 2, 3, 4, 5, 6, 7, 1], 1, {"adapt": 0.09}, (2,)),
-        ([1, 2, 3, 4, 5, 6, 7, 1], 8, {"adapt": 1 / 3 + 0.01}, ()),
-        # That chance stands for 8 matches; 18 more that were wrong leave 8/3 of 26, one more is less than a tenth.
-        ([*unlike(18), 1], 8, {}, (38,)),
-        ([*unlike(19), 1], 8, {}, ()),
+        # A match of one token is right with a chance of 1/4; with 1/2 the next one is too, and with 5/8 the third.
+        ([1, 2, 3, 4, 5, 6, 7, 1], 8, {"adapt": 0.15}, (2,)),
+        ([1, 2, 3, 4, 5, 6, 7, 1], 8, {"adapt": 0.09}, (2, 3)),
+        ([1, 2, 3, 4, 5, 6, 7, 1], 8, {"adapt": 0.07}, (2, 3, 4)),
+        ([1, 2, 3, 4, 5, 6, 7, 1], 1, {"adapt": 0.07}, (2,)),
+        ([1, 2, 3, 4, 5, 6, 7, 1], 8, {"adapt": 0.26}, ()),
+        # 1/4 pays for its row, but not for half a row more.
+        ([1, 2, 3, 4, 5, 6, 7, 1], 8, {"adapt": 0.2}, ()),
+        # It stands for 4 matches; 2 more that were wrong leave 1 of 6, which is 0.15 or more, a third does not.
+        ([*unlike(2), 1], 8, {}, (22,)),
+        ([*unlike(3), 1], 8, {}, ()),
         # Where it was right every time it goes as far as it may, and behind the text's end begins again.
         ([1, 2, 3] * 9, 8, {}, (1, 2, 3, 1, 2, 3, 1, 2)),
         ([7] * 12, 5, {}, (7, 7, 7, 7, 7)),
