@@ -92,7 +92,7 @@ def test_it_drafts_as_far_as_matches_of_that_length_have_been_right(
 
 def test_a_longer_match_is_followed_further() -> None:
     head, rest = [1, 2, 3, 4], [10, 11, 12, 13, 14, 15, 16, 17]
-    reach = [len(drafts_after([*head, *rest, 5, *head[-length:]], 8)) for length in (1, 2, 3, 4)]
+    reach = [len(drafts_after([*head, *rest, 5, *head[-length:]], 8)) for length in (1, 2, 3)]
     assert reach == sorted(set(reach)), reach
 
 
