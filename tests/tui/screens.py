@@ -8,6 +8,7 @@ from textual.pilot import Pilot
 
 from engine.errors import SpecstepError
 from engine.records import RoundSource
+from tests.limits import HANG
 from tui.app import SpecstepApp
 from tui.keys import KEYS, Key
 from tui.marks import UNICODE, Marks
@@ -41,9 +42,10 @@ class Screen:
         return "\n".join(self.lines)
 
     async def press(self, *keys: str) -> None:
+        """Press them one after the other, each when all that came of the one before is there."""
         for key in keys:
             await self.pilot.press(key)
-        await self.settle()
+            await self.settle()
 
     async def settle(self) -> None:
         """Until the engine has made what is owed, and all of it is shown."""
@@ -53,6 +55,15 @@ class Screen:
             await asyncio.sleep(0.005)
         await self.app.workers.wait_for_complete()
         await self.pilot.pause()
+
+    async def until(self, holds: Callable[[], object]) -> None:
+        """Until timers and threads have brought what is waited for, and it is shown."""
+        async with asyncio.timeout(HANG):
+            await self.settle()
+            while not holds():
+                await asyncio.sleep(0.005)
+                await self.settle()
+            await self.settle()
 
 
 @asynccontextmanager

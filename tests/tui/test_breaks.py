@@ -93,6 +93,7 @@ async def test_the_list_switches_edits_deletes_and_goes() -> None:
         assert "take == 0  off" in screen.text
         await screen.press("down", "e", *([*["backspace"] * 1, "1"]), "enter")
         assert "take == 1" in screen.text
+        await screen.until(lambda: screen.session.breakpoints.complete)
         await screen.press("enter")
         assert screen.session.moment.index == 2
         await screen.press("B", "d")
@@ -102,10 +103,7 @@ async def test_the_list_switches_edits_deletes_and_goes() -> None:
 async def test_playing_stops_at_a_breakpoint() -> None:
     async with running(listed()) as screen:
         await screen.press("b", *"round == 2", "enter", "+", "+", "+", "+", "space")
-        for _ in range(40):
-            if not screen.session.playing:
-                break
-            await screen.pilot.pause(0.02)
+        await screen.until(lambda: not screen.session.playing)
         assert screen.session.moment.index == 2
         assert "breakpoint 1: round == 2, hit 1" in screen.text
 

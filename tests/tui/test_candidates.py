@@ -78,7 +78,7 @@ async def test_d_shows_the_candidates_and_n_goes_on_in_them() -> None:
     async with running(chosen_second(), (80, 24)) as screen:
         await screen.press("d")
         assert "candidates of round 0" in screen.lines[0]
-        assert "Would a wider draft pay?" in screen.text
+        await screen.until(lambda: "Would a wider draft pay?" in screen.text)
         assert "the base's choice is its 2nd" in screen.text
 
         await screen.press("n")

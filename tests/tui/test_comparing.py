@@ -113,11 +113,7 @@ def test_branches_are_offered_before_files() -> None:
 
 async def shown(screen: Screen, words: str) -> None:
     """Until the reading in the background has come so far."""
-    for _ in range(200):
-        if words in screen.text:
-            return
-        await screen.pilot.pause(0.02)
-    raise AssertionError(screen.text)
+    await screen.until(lambda: words in screen.text)
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])

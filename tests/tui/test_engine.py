@@ -129,11 +129,7 @@ async def test_a_run_that_somebody_else_makes_is_followed_at_its_end(tmp_path: P
 
 
 async def _until(screen: Screen, rounds: int) -> None:
-    for _ in range(500):
-        await screen.pilot.pause(0.02)
-        if len(screen.session.series) == rounds:
-            return
-    pytest.fail(f"the screen shows {len(screen.session.series)} rounds, not {rounds}")
+    await screen.until(lambda: len(screen.session.series) == rounds)
 
 
 def test_a_run_is_opened_as_a_process_and_quitting_ends_it(tmp_path: Path) -> None:

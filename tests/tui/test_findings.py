@@ -1,6 +1,5 @@
 """The audit behind the screen: it runs by itself, and its findings are where one looks for them."""
 
-import asyncio
 from pathlib import Path
 
 import pytest
@@ -40,9 +39,7 @@ def wrong_counts(at: int, total: int = 6) -> Listed:
 
 
 async def audited(screen: Screen) -> None:
-    while not (screen.session.found.done or screen.session.found.broken):
-        await asyncio.sleep(0.01)
-    await screen.settle()
+    await screen.until(lambda: screen.session.found.done or screen.session.found.broken)
 
 
 def test_a_source_is_audited_as_far_as_it_has_grown() -> None:

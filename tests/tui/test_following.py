@@ -1,6 +1,5 @@
 """A trace that grows is followed or looked at, and what became of its writer is said; a torn one says where."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,18 +12,8 @@ from tests.tui.screens import Screen, running
 from tui.features.following import Following
 
 
-async def so(screen: Screen, holds: Callable[[], bool]) -> None:
-    """Wait until something holds, and is shown."""
-    for _ in range(500):
-        await screen.pilot.pause(0.02)
-        if holds():
-            await screen.pilot.pause()
-            return
-    pytest.fail("it does not come to that")
-
-
 async def until(screen: Screen, rounds: int) -> None:
-    await so(screen, lambda: len(screen.session.series) == rounds)
+    await screen.until(lambda: len(screen.session.series) == rounds)
 
 
 async def test_f_follows_a_trace_without_an_end_and_pauses(tmp_path: Path) -> None:
@@ -57,7 +46,7 @@ async def test_f_follows_a_trace_without_an_end_and_pauses(tmp_path: Path) -> No
             for record in (*made.rounds[4:], made.end):
                 writer.write(record)
             await until(screen, 6)
-            await so(screen, lambda: not screen.session.following)
+            await screen.until(lambda: not screen.session.following)
             assert "end of trace" in screen.lines[-2]
             assert screen.session.moment.index == 5
             await screen.press("f")
@@ -73,11 +62,10 @@ async def test_a_writer_that_is_silent_is_said_to_be(tmp_path: Path, monkeypatch
         async with running(Trace(path, follow=True)) as screen:
             assert "rounds are shown as they come, f pauses" in screen.lines[-2]
             now[0] = 42.5
-            await so(screen, lambda: screen.session.quiet == 42)
+            await screen.until(lambda: screen.session.quiet == 42)
             assert "nothing new for 42 s: the writer is slow, or it died" in screen.lines[-2]
             writer.write(made.rounds[1])
             await until(screen, 2)
-            await screen.pilot.pause()
             assert "rounds are shown as they come" in screen.lines[-2]
 
 
@@ -88,7 +76,7 @@ async def test_a_trace_that_is_cut_while_it_is_followed_is_said(tmp_path: Path) 
     async with running(Trace(path, follow=True)) as screen:
         rounds = len(screen.session.source)
         path.write_bytes(data[: len(data) // 4])
-        await so(screen, lambda: not screen.session.following)
+        await screen.until(lambda: not screen.session.following)
         assert "was cut or replaced" in screen.lines[-2]
         assert len(screen.session.source) == rounds
 

@@ -1,6 +1,7 @@
 """The screen under its keys, over a run that is stepped and over traces, with no terminal."""
 
 import asyncio
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -12,7 +13,7 @@ from engine.errors import EngineFault, Refused, TraceError
 from engine.records import Round, RoundSource
 from engine.trace.reader import open_trace
 from tests.tui.runs import Listed, drafted, finished, live, sunk
-from tests.tui.screens import running
+from tests.tui.screens import Screen, running
 from tests.tui.test_text import steers
 from tui.app import SpecstepApp
 from tui.live import LiveSource
@@ -73,8 +74,7 @@ async def test_a_digit_that_waited_too_long_is_no_count(monkeypatch: pytest.Monk
     monkeypatch.setattr(MainScreen, "DIGIT_WAITS", 0.01)
     async with running(finished(live()), (80, 24)) as screen:
         await screen.press("4")
-        while screen.session.count:
-            await asyncio.sleep(0.01)
+        await screen.until(lambda: not screen.session.count)
         await screen.press("n")
 
         assert screen.session.moment == Moment(1)
@@ -94,7 +94,7 @@ async def test_s_goes_into_a_round_phase_by_phase_and_shift_s_back() -> None:
 
 
 async def test_space_runs_and_pauses_and_the_footer_tells_the_keys_for_it() -> None:
-    async with running(live(max_tokens=200)) as screen:
+    async with running(live(max_tokens=20_000)) as screen:
         await screen.press("9", "plus")
         await screen.pilot.press("space")
         while len(screen.session.source) < 3:
@@ -115,9 +115,7 @@ async def test_a_run_plays_to_its_end_and_says_why_it_ended() -> None:
     async with running(live(max_tokens=20)) as screen:
         await screen.press("9", "plus")
         await screen.pilot.press("space")
-        while not screen.session.ended:
-            await asyncio.sleep(0.01)
-        await screen.settle()
+        await screen.until(lambda: screen.session.ended)
 
         assert "end of run  max_tokens is reached" in screen.lines[-2]
         assert not screen.session.playing
@@ -311,9 +309,13 @@ async def test_the_layout_follows_the_terminal_while_it_runs() -> None:
     async with running(finished(live()), (160, 45)) as screen:
         for width, together in ((160, True), (120, True), (80, False), (160, True)):
             await screen.pilot.resize_terminal(width, 40)
-            await screen.settle()
-            assert ("1 Text" in screen.text and "median ms" in screen.text) is together
-            assert {cell_len(line) for line in screen.lines} == {width}
+            await screen.until(partial(laid_out, screen, width, together))
+
+
+def laid_out(screen: Screen, width: int, together: bool) -> bool:
+    """Whether every row is as wide, and panes that have room for it stand together."""
+    stand_together = "1 Text" in screen.text and "median ms" in screen.text
+    return stand_together is together and {cell_len(line) for line in screen.lines} == {width}
 
 
 async def test_80_by_24_shows_a_round_of_seven_drafts_whole() -> None:

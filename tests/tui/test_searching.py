@@ -1,6 +1,5 @@
 """The search of the screen: where it goes, what it says, and how it is left."""
 
-import asyncio
 from pathlib import Path
 
 import recordings
@@ -33,9 +32,7 @@ async def look_for(screen: Screen, words: str) -> None:
     await screen.press(
         "slash", "ctrl+u", *("space" if c == " " else "tilde" if c == "~" else c for c in words), "enter"
     )
-    while screen.main.features["search"]._looking is not None:  # type: ignore[attr-defined]
-        await asyncio.sleep(0.02)
-    await screen.settle()
+    await screen.until(lambda: screen.main.features["search"]._looking is None)  # type: ignore[attr-defined]
 
 
 async def test_it_goes_to_the_round_that_completes_the_text_and_around_the_end() -> None:

@@ -3,7 +3,6 @@
 They are text, row by row; and for each theme the ways in which it draws.
 """
 
-import asyncio
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -100,9 +99,7 @@ async def test_a_theme_draws_as_it_did(theme: str, snapshot: SnapshotAssertion) 
 
 async def audited(screen: Screen) -> None:
     """Wait until the audit has said what it can, so that it says it in every picture."""
-    while not (screen.session.found.done or screen.session.source.live):
-        await asyncio.sleep(0.01)
-    await screen.settle()
+    await screen.until(lambda: screen.session.found.done or screen.session.source.live)
 
 
 def drawn(screen: Screen) -> list[str]:

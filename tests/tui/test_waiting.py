@@ -1,5 +1,6 @@
 """While the source is opened: what it is at and since when, and that it can be given up with nothing left behind."""
 
+import asyncio
 import sys
 import threading
 import time
@@ -53,8 +54,9 @@ async def test_a_key_gives_the_opening_up(key: str) -> None:
     app = SpecstepApp(opener, UNICODE, waiting=waiting)
     async with app.run_test(size=(80, 24)) as pilot:
         screen = Screen(app, pilot)
-        await pilot.pause(0.25)
-        assert "reading the model" in screen.lines[-2]
+        while "reading the model" not in screen.lines[-2]:
+            await asyncio.sleep(0.01)
+        await pilot.pause()
         assert any("▸ reading the model" in line for line in screen.lines)
         await pilot.press("n", "2", "g", "space")
         await pilot.press(key)
