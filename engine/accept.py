@@ -56,7 +56,7 @@ def greedy_round(
     finite = []
     for j, token in enumerate(targets):
         finite.append(math.isfinite(logits.item(j, token)))
-    sound = all(finite)
+    sound = False not in finite
     if not sound or isinstance(sampler, Gumbel):
         for j, row in enumerate(logits):
             if not finite[j]:
@@ -100,11 +100,9 @@ def sampled_round(draft: Draft, logits: Floats, position: int, sampler: Rejectio
 
 def decide(draft: Draft, logits: Floats, position: int, sampler: AnySampler, stop_tokens: Set[int]) -> Decision:
     """The decision by the rule that goes with the sampler."""
-    match sampler:
-        case Rejection():
-            return sampled_round(draft, logits, position, sampler, stop_tokens)
-        case _:
-            return greedy_round(draft, logits, position, sampler, stop_tokens)
+    if isinstance(sampler, Rejection):
+        return sampled_round(draft, logits, position, sampler, stop_tokens)
+    return greedy_round(draft, logits, position, sampler, stop_tokens)
 
 
 def _require_finite(finite: Sequence[bool], row: int, position: int) -> None:

@@ -15,6 +15,11 @@ class Part(NamedTuple):
     wanted: int
     width: int
 
+    @property
+    def padding(self) -> int:
+        """Rows that do not count."""
+        return self.width - self.wanted
+
 
 class Widths(msgspec.Struct, frozen=True):
     """The rows that a pass can have, ascending; none at all: any number.

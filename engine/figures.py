@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from engine.base.base import Floats
-from engine.drafters.drafter import Draft
+from engine.drafters.drafter import Draft, full_softmax_at
 from engine.records import Candidates
 from engine.sampling import AnySampler, Greedy, Rejection
 
@@ -16,84 +16,124 @@ _LOW, _HIGH = -20.0, 75.0
 what becomes zero is less than 1e-29 of the best."""
 
 
-class RowFacts(NamedTuple):
-    """What is said of the base's rows: probabilities of targets and drafts, gaps, non-finite logits, best tokens."""
+class Facts(NamedTuple):
+    """What is said of a round: of the base's rows, and (``draft_p``, ``draft_top``) of those its drafts came from.
+
+    Probabilities of targets and drafts, the gaps between the two best, non-finite logits, and the best tokens.
+    """
 
     target_p: tuple[float, ...]
     accept_p: tuple[float, ...]
     gap: tuple[float, ...]
     nonfinite: int
     top: Candidates | None
-
-
-class DraftFacts(NamedTuple):
-    """What is said of a draft: its probabilities, and the best tokens of the rows it was picked from."""
-
-    p: tuple[float, ...] | None
-    top: Candidates | None
+    draft_p: tuple[float, ...] | None
+    draft_top: Candidates | None
 
 
 class Figures:
     """Reads the figures of a run's rounds; ``candidates`` is how many of the best tokens of each row to give.
 
     Right after a pass next to nothing of Python or numpy is in the processor's caches, and what runs for the first time
-    costs several times its work. So rows are read by few kinds of calls, all at once, numbers by ``item``, in loops
-    that are no functions of their own as comprehensions are.
+    costs several times its work. So the rows of base and drafter are read together and by few kinds of calls, numbers
+    by ``item``, in loops that are no functions of their own as comprehensions are.
     """
 
     def __init__(self, candidates: int = 0) -> None:
         self._candidates = candidates
         self._memory: Floats = np.empty((0, 0), np.float32)
 
-    def of_rows(self, draft: Draft, logits: Floats, targets: Sequence[int], sampler: AnySampler) -> RowFacts:
-        """Of the base's rows; a row that is not finite has NaN for each figure."""
+    def of(self, draft: Draft, logits: Floats, targets: Sequence[int], sampler: AnySampler) -> Facts:
+        """Of a round; a row of the base that is not finite has NaN for each figure.
+
+        ``draft_p`` are the drafter's own; under the rejection rule what it divides by, 1 for a draft not drawn.
+        """
         if isinstance(sampler, Greedy) and (facts := self._greedy(draft, logits, targets)) is not None:
             return facts
         return self._any(draft, logits, targets, sampler)
 
-    def of_draft(self, draft: Draft, sampler: AnySampler) -> DraftFacts:
-        """Of a draft: the drafter's own figures; under the rejection rule what it divides by, 1 for one not drawn."""
-        logits, p = draft.logits, draft.p
-        if not draft.tokens:
-            return DraftFacts(None, candidates_of(logits, self._candidates))
-        if isinstance(sampler, Rejection):
-            p = (1.0,) * len(draft.tokens)
-            if draft.q is not None:
-                p = tuple(float(q[token]) for token, q in zip(draft.tokens, draft.q, strict=True))
-        if logits is None or (p is not None and not self._candidates):
-            return DraftFacts(p, None)
-        tokens = logits.argmax(axis=1).tolist()
-        best = []
-        for j, token in enumerate(tokens):
-            best.append(logits.item(j, token))
-        top = None
-        if self._candidates:
-            rest = self._room(logits)
-            rest[...] = logits
-            top = self._top(logits, rest, [tokens], [best])
-        if p is None:
-            p = self._probabilities(logits, best, draft.tokens)[0]
-        return DraftFacts(p, top)
-
-    def _greedy(self, draft: Draft, logits: Floats, targets: Sequence[int]) -> RowFacts | None:
-        """Of rows that are finite, ``None`` if one is not. ``None`` too where a target is not the best of its row."""
-        rest = self._room(logits)
-        rest[...] = logits
-        best, gap, seconds = [], [], []
-        for j, token in enumerate(targets):
-            best.append(rest.item(j, token))
-            rest[j, token] = -math.inf
-        tokens = rest.argmax(axis=1).tolist()
-        for j, token in enumerate(tokens):
-            seconds.append(rest.item(j, token))
-            gap.append(best[j] - seconds[j])
-            if not (gap[j] >= 0 and best[j] < math.inf):
+    def _greedy(self, draft: Draft, logits: Floats, targets: Sequence[int]) -> Facts | None:
+        """``None`` where a row is not finite, or what was chosen from it, by base or drafter, is not its best."""
+        count, first, drafted = len(targets), [*targets], None
+        if draft.tokens and (draft.p is None or self._candidates):
+            drafted = draft.logits
+        if drafted is not None:
+            if drafted.shape != (len(draft.tokens), logits.shape[1]):
                 return None
-        top = self._top(logits, rest, [targets, tokens], [best, seconds]) if self._candidates else None
-        target_p, accept_p = self._probabilities(logits, best, targets, draft.tokens)
-        return RowFacts(target_p, accept_p, tuple(gap), 0, top)
+            first += draft.tokens
+        rows = self._room(len(first), logits.shape[1])
+        rows[:count] = logits
+        if drafted is not None:
+            rows[count:] = drafted
+        best, second, gap = [], [], []
+        for j, token in enumerate(first):
+            best.append(rows.item(j, token))
+            rows[j, token] = -math.inf
+        tokens = rows.argmax(axis=1).tolist()
+        for j, token in enumerate(tokens):
+            second.append(rows.item(j, token))
+            gap.append(best[j] - second[j])
+            if not (gap[j] > 0 or (gap[j] == 0 and first[j] < token)) or best[j] == math.inf:
+                return None
+        top = draft_top = None
+        if self._candidates:
+            top = self._places(rows, [first, tokens], [best, second])
+            if top is None:
+                return None
+            if draft.logits is not None:
+                top, draft_top = top[:count], top[count:]
+        totals = self._exponentials(rows, logits, drafted, best)
+        p, accept_p = [], []
+        for j, token in enumerate(first):
+            p.append(rows.item(j, token) / totals[j])
+        for j, token in enumerate(draft.tokens):
+            accept_p.append(rows.item(j, token) / totals[j])
+        draft_p = tuple(p[count:]) if draft.p is None and drafted is not None else draft.p
+        return Facts(
+            tuple(p[:count]), tuple(accept_p), tuple(gap[:count]), 0, top, draft_p if draft.tokens else None, draft_top
+        )
 
-    def _any(self, draft: Draft, logits: Floats, targets: Sequence[int], sampler: AnySampler) -> RowFacts:
+    def _exponentials(
+        self, rows: Floats, logits: Floats, drafted: Floats | None, best: Sequence[float]
+    ) -> Sequence[float]:
+        """Fill ``rows`` with the exponentials of both, up to a factor a row, and give their sums."""
+        count = len(logits)
+        if min(best) > _LOW and max(best) < _HIGH:
+            np.exp(logits, out=rows[:count])
+            if drafted is not None:
+                np.exp(drafted, out=rows[count:])
+        else:
+            rows[:count] = logits
+            if drafted is not None:
+                rows[count:] = drafted
+            rows -= np.array(best, np.float32)[:, None]
+            np.exp(rows, out=rows)
+        totals: list[float] = np.add.reduce(rows, axis=1).tolist()
+        return totals
+
+    def _places(self, rows: Floats, tokens: list[list[int]], values: list[list[float]]) -> Candidates | None:
+        """The best of each row, place by place; two are known, ``rows`` are without the first. ``None``: not finite."""
+        count = min(self._candidates, rows.shape[1])
+        while len(tokens) < count:
+            for j, token in enumerate(tokens[-1]):
+                rows[j, token] = -math.inf
+            tokens.append(rows.argmax(axis=1).tolist())
+            found = []
+            for j, token in enumerate(tokens[-1]):
+                found.append(rows.item(j, token))
+            values.append(found)
+        if not math.isfinite(sum(map(sum, values[:count]))):
+            return None
+        places = [zip(*place, strict=True) for place in zip(tokens[:count], values[:count], strict=True)]
+        return tuple(zip(*places, strict=True))
+
+    def _room(self, count: int, width: int) -> Floats:
+        """Memory for so many rows, which the next round overwrites."""
+        if len(self._memory) < count or self._memory.shape[1] != width:
+            self._memory = np.empty((count, width), np.float32)
+        return self._memory[:count]
+
+    def _any(self, draft: Draft, logits: Floats, targets: Sequence[int], sampler: AnySampler) -> Facts:
         finite = finite_rows(logits)
         probs = [
             sampler.probs(row) if good else np.full(len(row), np.nan) for row, good in zip(logits, finite, strict=True)
@@ -101,57 +141,27 @@ class Figures:
         gap = np.full(len(logits), np.nan)
         gap[finite] = top_gaps(logits[finite])
         bad = logits[~finite]
-        return RowFacts(
+        return Facts(
             tuple(float(p[token]) for p, token in zip(probs, targets, strict=True)),
             tuple(float(p[token]) for p, token in zip(probs, draft.tokens, strict=False)),
             tuple(gap.tolist()),
             int((np.isnan(bad) | (bad == np.inf)).sum()),
             candidates_of(logits, self._candidates),
+            _draft_p(draft, sampler),
+            candidates_of(draft.logits, self._candidates),
         )
 
-    def _probabilities(
-        self, logits: Floats, best: Sequence[float], *wanted: Sequence[int]
-    ) -> tuple[tuple[float, ...], ...]:
-        """The probabilities of tokens, one a row from the first on, in rows whose best logits are given."""
-        scaled = self._room(logits)
-        if min(best) > _LOW and max(best) < _HIGH:
-            np.exp(logits, out=scaled)
-        else:
-            np.subtract(logits, np.array(best, np.float32)[:, None], out=scaled)
-            np.exp(scaled, out=scaled)
-        totals = np.add.reduce(scaled, axis=1).tolist()
-        found = []
-        for tokens in wanted:
-            p = []
-            for j, token in enumerate(tokens):
-                p.append(scaled.item(j, token) / totals[j])
-            found.append(tuple(p))
-        return tuple(found)
 
-    def _top(
-        self, logits: Floats, rest: Floats, tokens: list[Sequence[int]], values: list[list[float]]
-    ) -> Candidates | None:
-        """The best of each row, going on from those known, place by place; ``rest`` are the rows without the first."""
-        count = min(self._candidates, logits.shape[1])
-        while len(tokens) < count:
-            for j, token in enumerate(tokens[-1]):
-                rest[j, token] = -math.inf
-            tokens.append(rest.argmax(axis=1).tolist())
-            found = []
-            for j, token in enumerate(tokens[-1]):
-                found.append(rest.item(j, token))
-            values.append(found)
-        if not math.isfinite(sum(map(sum, values[:count]))):
-            return candidates_of(logits, count)
-        places = [zip(*place, strict=True) for place in zip(tokens[:count], values[:count], strict=True)]
-        return tuple(zip(*places, strict=True))
-
-    def _room(self, logits: Floats) -> Floats:
-        """Memory for as many rows, which the next call overwrites."""
-        rows, width = logits.shape
-        if len(self._memory) < rows or self._memory.shape[1] != width:
-            self._memory = np.empty((rows, width), np.float32)
-        return self._memory[:rows]
+def _draft_p(draft: Draft, sampler: AnySampler) -> tuple[float, ...] | None:
+    if not draft.tokens:
+        return None
+    if not isinstance(sampler, Rejection):
+        if draft.p is None and draft.logits is not None:
+            return tuple(full_softmax_at(draft.logits, draft.tokens))
+        return draft.p
+    if draft.q is None:
+        return (1.0,) * len(draft.tokens)
+    return tuple(float(q[token]) for token, q in zip(draft.tokens, draft.q, strict=True))
 
 
 def finite_rows(logits: Floats) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:

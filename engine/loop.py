@@ -172,8 +172,7 @@ class Run:
         rows = self._verify(draft, anchor, phases) if reason is None else anchor or self._step(phases)
         decision = self._rules.decide(draft, rows.logits, self.pos + 1, self.sampler, self._stop)
         phases.end("accept")
-        facts = self._figures.of_rows(draft, rows.logits, decision.targets, self.sampler)
-        drafted = self._figures.of_draft(draft, self.sampler)
+        facts = self._figures.of(draft, rows.logits, decision.targets, self.sampler)
         emitted = (self.t1, *draft.tokens[: decision.take])
         pos = self.pos
         phases.end("other")
@@ -196,7 +195,7 @@ class Run:
             cut=self._cut(reason, limit, decision),
             next=decision.next,
             consumed=self.base.consumed,
-            draft_p=drafted.p,
+            draft_p=facts.draft_p,
             target_p=facts.target_p,
             accept_p=facts.accept_p if draft.tokens else None,
             gap=facts.gap,
@@ -204,7 +203,7 @@ class Run:
             nonfinite=facts.nonfinite or None,
             width=rows.width,
             top=facts.top,
-            draft_top=drafted.top,
+            draft_top=facts.draft_top,
             fallback=self.fallback.window() if self.options.fallback_below > 0 and self.drafter else None,
             ms=phases.ms,
             state=lengths,
@@ -281,10 +280,8 @@ class Run:
         return "budget" if reason is None and limit < self.options.k else None
 
     def _lengths(self) -> dict[str, object]:
-        lengths = dict(self.base.lengths())
-        if self.drafter is not None:
-            lengths["draft_len"] = self.drafter.consumed
-        return lengths
+        lengths = self.base.lengths()
+        return lengths if self.drafter is None else {**lengths, "draft_len": self.drafter.consumed}
 
     def _catch_up(self) -> None:
         if self.drafter is not None and self.drafter.consumed < self.pos:

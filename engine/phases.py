@@ -9,6 +9,8 @@ class Phases:
     ``clock`` gives seconds.
     """
 
+    __slots__ = ("_clock", "_since", "ms")
+
     def __init__(self, clock: Callable[[], float]) -> None:
         self.ms: dict[str, float] = {}
         self._clock = clock

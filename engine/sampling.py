@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.drafters.drafter import Pick, PickRow
+from engine.drafters.drafter import Pick, PickRow, first_best
 from engine.options import Options
 
 Row = NDArray[np.float32]
@@ -187,7 +187,7 @@ def picker(sampler: AnySampler, tau: float) -> PickRow:
         return sampler.propose
     match sampler:
         case Greedy():
-            return lambda row, position: Pick(int(row.argmax()))  # noqa: ARG005
+            return first_best
         case Gumbel():
             return lambda row, position: Pick(sampler.choose(row, position))
         case _:

@@ -9,7 +9,7 @@ import numpy as np
 from engine.base.base import Rows
 from engine.base.history import History
 from engine.base.passes import FEATURES, Passes, SharedPasses
-from engine.compiled import ANY, Part, Widths
+from engine.compiled import ANY, Widths
 from engine.errors import EngineFault, ModelError, Refused
 from engine.records import BaseInfo
 from engine.session import Session
@@ -137,25 +137,26 @@ class OnnxBase:
         """Run ``tokens`` in passes of at least ``least`` rows; the logits of the last ``logit_rows`` of them."""
         self._check(tokens)
         if not self._widths.sizes:
-            return self._pass(tokens, Part(len(tokens), max(len(tokens), least)), logit_rows)
+            return self._pass(tokens, max(0, least - len(tokens)), logit_rows)
         room = sys.maxsize if self._positions is None else self._positions - len(self._tokens)
         parts = self._widths.parts(len(tokens), room, least)
         if len(parts) == 1:
-            return self._pass(tokens, parts[0], logit_rows)
-        rows = self._pass(tokens[: parts[0].wanted], parts[0], min(logit_rows, parts[0].wanted))
+            return self._pass(tokens, parts[0].padding, logit_rows)
+        rows = self._pass(tokens[: parts[0].wanted], parts[0].padding, min(logit_rows, parts[0].wanted))
         at = parts[0].wanted
         for part in parts[1:]:
             # A pass overwrites the rows of the one before.
-            before, rows = rows.copied(), self._pass(tokens[at : at + part.wanted], part, min(logit_rows, part.wanted))
+            before = rows.copied()
+            rows = self._pass(tokens[at : at + part.wanted], part.padding, min(logit_rows, part.wanted))
             rows = before.followed_by(rows)._replace(width=before.width + rows.width)
             at += part.wanted
         return rows._replace(logits=rows.logits[-logit_rows:])
 
-    def _pass(self, tokens: Sequence[int], part: Part, logit_rows: int) -> Rows:
+    def _pass(self, tokens: Sequence[int], padding: int, logit_rows: int) -> Rows:
         start = len(self._tokens)
-        rows = self._passes.run(tokens, start, logit_rows, part.width - part.wanted)
+        rows = self._passes.run(tokens, start, logit_rows, padding)
         self._tokens += tokens
-        self._history.put(start, start + part.wanted, rows)
+        self._history.put(start, len(self._tokens), rows)
         return rows
 
     def _check(self, tokens: Sequence[int]) -> None:

@@ -65,7 +65,8 @@ class SharedPasses:
 
     def run(self, tokens: Sequence[int], start: int, logit_rows: int, padding: int) -> Rows:
         count = len(tokens)
-        pass_, ids, rows = self._made(count, logit_rows, padding)
+        key = count, logit_rows, padding
+        pass_, ids, rows = self._passes.get(key) or self._made(*key)
         ids[:count] = tokens
         if padding:
             ids[count:] = tokens[-1]
@@ -81,9 +82,6 @@ class SharedPasses:
         return {"kv_len": self._length}
 
     def _made(self, count: int, logit_rows: int, padding: int) -> _Made:
-        key = count, logit_rows, padding
-        if (known := self._passes.get(key)) is not None:
-            return known
         width, given = count + padding, logit_rows + padding
         inputs = {"input_ids": np.zeros((1, width), np.int64), "logits_from": np.array([width - given], np.int64)}
         outputs = {"logits": np.zeros((1, given, self._vocab_size), np.float32)}
@@ -93,5 +91,5 @@ class SharedPasses:
         rows = Rows(outputs["logits"][0, :logit_rows], **features, width=width)
         made = _Made(Pass(self._session, self._cache, inputs, outputs), inputs["input_ids"][0], rows)
         if width <= CACHED_WIDTH:
-            self._passes[key] = made
+            self._passes[count, logit_rows, padding] = made
         return made

@@ -1,5 +1,6 @@
 """The DFlash block drafter: all drafts of a round in one pass, from the taps of the base's layers."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,7 +9,7 @@ from numpy.typing import NDArray
 
 from engine.base.base import Rows
 from engine.compiled import ANY, Widths
-from engine.drafters.drafter import Draft, Pick, PickRow
+from engine.drafters.drafter import Draft, Pick, PickRow, first_best
 from engine.drafters.hooks import NO_HOOKS, Chain, Hooks
 from engine.drafters.store import RowStore
 from engine.errors import Refused
@@ -16,6 +17,8 @@ from engine.records import DrafterInfo
 from engine.session import Session
 
 _PAST = "past_key_values."
+_FAR = 600.0
+"""A logit up to which an exponential is a number."""
 
 
 class DFlashDrafter:
@@ -97,6 +100,8 @@ class DFlashDrafter:
     def _picked(self, outputs: list[NDArray[Any]], limit: int, pick: PickRow, position: int, tau: float) -> Draft:
         """Pick along the rows of logits, of which the first is for ``position``."""
         rows = outputs[0][0, :limit]
+        if pick is first_best:
+            return Draft(tuple(rows.argmax(axis=1).tolist()), logits=rows)
         picks: list[Pick] = []
         for row in rows:
             picks.append(pick(row, position + len(picks)))
@@ -123,6 +128,17 @@ class DFlash2Drafter(DFlashDrafter):
     A row's logits are its candidates' scores after the token that was picked before, and minus infinity elsewhere.
     """
 
+    def __init__(
+        self,
+        session: Session,
+        info: DrafterInfo,
+        context_length: int,
+        hooks: Hooks = NO_HOOKS,
+        widths: Widths = ANY,
+    ) -> None:
+        super().__init__(session, info, context_length, hooks, widths)
+        self._rows: NDArray[np.float32] = np.empty((0, 0), np.float32)
+
     def _rows_from(self, hooks: Hooks) -> tuple[str, ...]:
         if hooks.choose is not None:
             raise Refused(f"drafter {self.info.kind} takes no choose hook: its selector is in its graph")
@@ -130,14 +146,34 @@ class DFlash2Drafter(DFlashDrafter):
 
     def _picked(self, outputs: list[NDArray[Any]], limit: int, pick: PickRow, position: int, tau: float) -> Draft:
         candidates, scores = outputs[0][0, :limit], outputs[1][0]
-        rows = np.full((len(candidates), self.vocab_size or 0), -np.inf, np.float32)
+        if limit > len(self._rows):
+            self._rows = np.empty((limit, self.vocab_size or 0), np.float32)
+        self._rows.fill(-np.inf)
         picks: list[Pick] = []
         came_from = 0
-        for row, offered in zip(rows, candidates, strict=True):
-            row[offered] = scores[len(picks), came_from]
-            picks.append(pick(row, position + len(picks)))
+        for j, tokens in enumerate(candidates.tolist()):
+            row, logits = self._rows[j], scores[j, came_from]
+            row[candidates[j]] = logits
+            found = _first_best(tokens, logits.tolist()) if pick is first_best else None
+            picks.append(found or pick(row, position + j))
             if picks[-1].under(tau):
                 break
             # A pick from outside, which only a caller's own choice can be, is followed as the best candidate would be.
-            came_from = int((offered == picks[-1].token).argmax())
-        return Draft.of(picks, rows[: len(picks)])
+            came_from = tokens.index(picks[-1].token) if picks[-1].token in tokens else 0
+        return Draft.of(picks, self._rows[: len(picks)])
+
+
+def _first_best(tokens: Sequence[int], logits: Sequence[float]) -> Pick | None:
+    """What ``first_best`` picks from a row that is minus infinity elsewhere, and its probability.
+
+    ``None`` where that is not so plain: a logit is not finite, or so far from zero that its exponential is not.
+    """
+    best = max(logits)
+    total = sum(map(math.exp, logits)) if abs(best) < _FAR else math.inf
+    if not math.isfinite(total):
+        return None
+    token = tokens[logits.index(best)]
+    if logits.count(best) > 1:
+        token = min([token for token, logit in zip(tokens, logits, strict=True) if logit == best])
+    p = math.exp(best) / total
+    return Pick(token, p, p)

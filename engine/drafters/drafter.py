@@ -37,6 +37,11 @@ PickRow = Callable[[NDArray[np.float32], int], Pick]
 """From a row of logits ``[vocab]`` and the position that the token will have."""
 
 
+def first_best(row: NDArray[np.float32], position: int) -> Pick:  # noqa: ARG001
+    """The argmax of a row and no figures; a drafter that is given this very function may do the same in its own way."""
+    return Pick(int(row.argmax()))
+
+
 class Draft(msgspec.Struct, frozen=True):
     """What a drafter proposes; the sequences run in parallel.
 
@@ -73,10 +78,11 @@ class Draft(msgspec.Struct, frozen=True):
         for token in self.tokens:
             if not 0 <= token < vocab_size:
                 raise EngineFault(f"the drafter proposed token {token}, outside the base's {vocab_size}")
-        for j, p in enumerate(self.p or ()):
-            if not math.isfinite(p):
-                raise EngineFault(f"the drafter gave draft {j + 1} probability {p}: look for a NaN in its logits")
-        if self.p is None and self.logits is not None:
+        if self.p is not None:
+            for j, p in enumerate(self.p):
+                if not math.isfinite(p):
+                    raise EngineFault(f"the drafter gave draft {j + 1} probability {p}: look for a NaN in its logits")
+        elif self.logits is not None:
             for j, token in enumerate(self.tokens):
                 if not math.isfinite(self.logits.item(j, token)):
                     raise EngineFault(f"the drafter gave draft {j + 1} probability nan: look for a NaN in its logits")

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from engine.base.base import Rows
 from engine.compiled import ANY, Widths
-from engine.drafters.drafter import Draft, Pick, PickRow
+from engine.drafters.drafter import Draft, Pick, PickRow, first_best
 from engine.drafters.hooks import NO_HOOKS, Chain, Hooks
 from engine.drafters.store import RowStore
 from engine.records import DrafterInfo
@@ -51,6 +51,7 @@ class MtpDrafter:
         self._session = session
         self._hooks = hooks
         self._widths = widths
+        self._narrowest = widths.narrowest
         width = session.size("hidden_out")
         self._cache = SharedBuffer(session, context_length)
         self._hidden = RowStore(context_length, width, "hidden states")
@@ -80,14 +81,22 @@ class MtpDrafter:
             self._feed([*self._tokens[first + 1 : last + 1], t1][: last - first], first, last)
         self._cached, self._fed_t1 = count - 1, t1
         chain = None if self._hooks.choose is None else Chain(self._hooks.choose, pick, count + 1, t1)
+        bare = chain is None and pick is first_best
+        tokens: list[int] = []
         picks: list[Pick] = []
         for j, slot in enumerate(self._slots[:limit]):
             if slot.pass_ is not None:
-                self._fill(slot.pass_, t1, picks)
+                self._fill(slot.pass_, t1, tokens)
                 slot.pass_.run(count + j)
+            if bare:
+                tokens.append(int(slot.row.argmax()))
+                continue
             picks.append(pick(slot.row, count + 1 + j) if chain is None else chain.add(slot.row))
+            tokens.append(picks[-1].token)
             if picks[-1].under(tau):
                 break
+        if bare:
+            return Draft(tuple(tokens), logits=self._rows[: len(tokens)])
         return Draft.of(picks, self._rows[: len(picks)]) if chain is None else chain.draft()
 
     def commit(self, tokens: Sequence[int], rows: Rows) -> None:
@@ -114,17 +123,17 @@ class MtpDrafter:
         pass_.inputs["hidden"][0] = self._hidden.rows[first:last]
         pass_.run(last)
 
-    def _fill(self, pass_: Pass, t1: int, picks: Sequence[Pick]) -> None:
+    def _fill(self, pass_: Pass, t1: int, drafts: Sequence[int]) -> None:
         """Give a pass behind the first one its last pair, and those before it that its width has room for.
 
         The last pair's hidden state is there already.
         """
-        width = self._widths.narrowest
+        width = self._narrowest
         if width == 1:
-            self._hooks.fill(self._token, (picks[-1].token,))
+            self._hooks.fill(self._token, drafts[-1:])
             return
-        own = [t1, *(pick.token for pick in picks)]
-        count, made = len(self._tokens), len(picks)
+        own = [t1, *drafts]
+        count, made = len(self._tokens), len(drafts)
         first = count + made - width
         self._hooks.fill(pass_.inputs[self._hooks.tokens_in], [*self._tokens[first + 1 :], *own][-width:])
         hidden, known = pass_.inputs["hidden"][0], max(0, count - first)
@@ -153,7 +162,7 @@ class MtpDrafter:
         hidden = np.zeros((count, 1, 1, self._width), np.float32)
         logits = np.zeros((count, 1, 1, self.vocab_size or 0), np.float32)
         self._rows = (logits if self._hooks.choose is None else hidden)[:, 0, 0]
-        self._own, width = hidden, self._widths.narrowest
+        self._own, width = hidden, self._narrowest
         self._token = self._empty(1)
         self._passes.clear()
         self._slots = []

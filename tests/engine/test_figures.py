@@ -1,6 +1,7 @@
 """What is recorded of rows of logits, against the definitions: softmax, sorted rows, what NaN and infinity do."""
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -31,20 +32,23 @@ def best_of(rows: Floats) -> tuple[int, ...]:
 
 
 @settings(deadline=None)
-@given(ROWS, st.integers(0, VOCAB + 1))
-def test_figures_of_a_greedy_round_are_those_of_each_row_alone(rows: Floats, count: int) -> None:
-    before, targets = rows.copy(), best_of(rows)
-    draft = Draft(tuple(range(len(rows) - 1)))
-    facts = Figures(count).of_rows(draft, rows, targets, Greedy())
+@given(ROWS, ROWS, st.integers(0, VOCAB + 1))
+def test_the_figures_of_a_greedy_round_are_those_of_each_row_alone(rows: Floats, drafted: Floats, count: int) -> None:
+    drafted = drafted[: len(rows) - 1]
+    before, before_drafted = rows.copy(), drafted.copy()
+    targets, draft = best_of(rows), Draft(best_of(drafted), logits=drafted)
+    facts = Figures(count).of(draft, rows, targets, Greedy())
     ordered = np.sort(rows.astype(np.float64), axis=1)
-    probs = [softmax(row) for row in rows]
-    assert facts.gap == tuple((ordered[:, -1] - ordered[:, -2]).tolist())
-    assert facts.target_p == pytest.approx([p[token] for p, token in zip(probs, targets, strict=True)], abs=1e-6)
-    assert facts.accept_p == pytest.approx([p[token] for p, token in zip(probs, draft.tokens, strict=False)], abs=1e-6)
-    assert all(0 <= p <= 1 for p in (*facts.target_p, *facts.accept_p))
+    assert facts.gap == pytest.approx((ordered[:, -1] - ordered[:, -2]).tolist(), rel=1e-6)
+    assert facts.target_p == pytest.approx(probabilities(rows, targets), abs=1e-6)
+    assert facts.accept_p == pytest.approx(probabilities(rows, draft.tokens), abs=1e-6)
+    assert (facts.draft_p or ()) == pytest.approx(probabilities(drafted, draft.tokens), abs=1e-6)
+    assert all(0 <= p <= 1 for p in (*facts.target_p, *facts.accept_p, *(facts.draft_p or ())))
     assert facts.nonfinite == 0
     assert facts.top == candidates_of(rows, count)
+    assert facts.draft_top == candidates_of(drafted, count)
     assert np.array_equal(rows, before)
+    assert np.array_equal(drafted, before_drafted)
 
 
 @settings(deadline=None)
@@ -52,29 +56,37 @@ def test_figures_of_a_greedy_round_are_those_of_each_row_alone(rows: Floats, cou
 def test_a_draft_that_left_its_probabilities_out_gets_those_of_the_full_softmax(
     rows: Floats, count: int, token: int
 ) -> None:
-    before = rows.copy()
-    draft = Draft((token,) * len(rows), logits=rows)
+    drafted = rows[1:]
+    draft = Draft((token,) * len(drafted), logits=drafted)
     for sampler in (Greedy(), Gumbel(Options(max_tokens=1, sampler="gumbel", temperature=1.0))):
-        facts = Figures(count).of_draft(draft, sampler)
-        assert facts.p == pytest.approx([softmax(row)[token] for row in rows], abs=1e-6)
-        assert facts.top == candidates_of(rows, count)
-        assert np.array_equal(rows, before)
+        facts = Figures(count).of(draft, rows, best_of(rows), sampler)
+        assert (facts.draft_p or ()) == pytest.approx(probabilities(drafted, draft.tokens), abs=1e-6)
+        assert facts.draft_top == candidates_of(drafted, count)
 
 
 def test_the_probabilities_that_a_drafter_gave_are_kept_as_they_are() -> None:
-    rows = np.eye(2, VOCAB, dtype=np.float32)
-    draft = Draft((0, 1), (0.25, 0.5), (0.25, 0.5), logits=rows)
-    assert Figures(2).of_draft(draft, Greedy()) == ((0.25, 0.5), candidates_of(rows, 2))
-    assert Figures().of_draft(draft, Greedy()) == ((0.25, 0.5), None)
-    assert Figures(2).of_draft(Draft(), Greedy()) == (None, None)
+    rows = np.eye(3, VOCAB, dtype=np.float32)
+    draft = Draft((0, 1), (0.25, 0.5), (0.25, 0.5), logits=rows[:2])
+    for count in (0, 2):
+        facts = Figures(count).of(draft, rows, best_of(rows), Greedy())
+        assert (facts.draft_p, facts.draft_top) == ((0.25, 0.5), candidates_of(rows[:2], count))
+
+
+def test_without_a_draft_nothing_is_said_of_one_and_of_rows_without_a_pick_that_there_are_none() -> None:
+    row = np.eye(1, VOCAB, dtype=np.float32)
+    facts = Figures(2).of(Draft(), row, (0,), Greedy())
+    assert (facts.accept_p, facts.draft_p, facts.draft_top) == ((), None, None)
+    assert Figures(2).of(Draft((), (), (), logits=row[:0]), row, (0,), Greedy()).draft_top == ()
 
 
 def test_under_the_rejection_rule_a_draft_has_the_probability_it_was_drawn_with_and_1_if_it_was_not() -> None:
     rejection = Rejection(Options(max_tokens=1, sampler="rejection", temperature=1.0))
-    q = np.array([0.5, 0.25, 0.25])
-    assert Figures().of_draft(Draft((1, 0), (0.9, 0.9), None, (q, q)), rejection).p == (0.25, 0.5)
-    assert Figures().of_draft(Draft((1, 0), (0.9, 0.9)), rejection).p == (1.0, 1.0)
-    assert Figures().of_draft(Draft(), rejection).p is None
+    q, rows = np.eye(1, VOCAB)[0] / 4 + 0.1, np.eye(3, VOCAB, dtype=np.float32)
+    drawn = Figures().of(Draft((0, 1), (0.9, 0.9), None, (q, q)), rows, (0, 1, 2), rejection)
+    assert drawn.draft_p == pytest.approx((0.35, 0.1))
+    assert drawn.accept_p == pytest.approx(probabilities(rows, (0, 1)))
+    assert Figures().of(Draft((1, 0), (0.9, 0.9)), rows, (0, 1, 2), rejection).draft_p == (1.0, 1.0)
+    assert Figures().of(Draft(), rows[:1], (0,), rejection).draft_p is None
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf])
@@ -82,29 +94,32 @@ def test_under_the_rejection_rule_a_draft_has_the_probability_it_was_drawn_with_
 def test_a_row_that_is_not_finite_has_no_figures_and_is_counted(value: float, at: int) -> None:
     rows = np.array([[1, 2, 3, 4], [4, 3, 2, 1]], np.float32)
     rows[1, at] = value
-    facts = Figures(2).of_rows(Draft((3,)), rows, (3, 0), Greedy())
+    facts = Figures(2).of(Draft((3,)), rows, (3, 0), Greedy())
     assert facts.nonfinite == 1
     assert math.isnan(facts.gap[1])
     assert math.isnan(facts.target_p[1])
-    assert (facts.gap[0], facts.target_p[0]) == (1.0, pytest.approx(softmax(rows[0])[3]))
+    assert facts.gap[0] == 1.0
+    assert facts.target_p[0] == pytest.approx(softmax(rows[0])[3])
     assert facts.top == candidates_of(rows, 2)
 
 
 def test_a_target_that_is_not_the_best_of_its_row_has_its_own_probability_and_the_rows_gap() -> None:
-    rows = np.array([[1, 2, 300, 4]], np.float32)
-    facts = Figures(2).of_rows(Draft(), rows, (3,), Greedy())
+    facts = Figures(2).of(Draft(), np.array([[1, 2, 300, 4]], np.float32), (3,), Greedy())
     assert facts.target_p == pytest.approx((0.0,))
     assert facts.gap == (296.0,)
     assert facts.top == (((2, 300.0), (3, 4.0)),)
 
 
 def test_a_row_of_one_token_has_an_infinite_gap_and_that_token_as_its_only_candidate() -> None:
-    facts = Figures(3).of_rows(Draft(), np.array([[2.0]], np.float32), (0,), Greedy())
+    facts = Figures(3).of(Draft(), np.array([[2.0]], np.float32), (0,), Greedy())
     assert (facts.gap, facts.target_p, facts.top) == ((math.inf,), (1.0,), (((0, 2.0),),))
 
 
 def test_equal_logits_are_candidates_in_the_order_of_their_ids() -> None:
-    rows = np.array([[1, 5, 5, 0, 5]], np.float32)
-    facts = Figures(4).of_rows(Draft(), rows, (1,), Greedy())
+    facts = Figures(4).of(Draft(), np.array([[1, 5, 5, 0, 5]], np.float32), (1,), Greedy())
     assert facts.top == (((1, 5.0), (2, 5.0), (4, 5.0), (0, 1.0)),)
     assert facts.gap == (0.0,)
+
+
+def probabilities(rows: Floats, tokens: Sequence[int]) -> list[float]:
+    return [float(softmax(row)[token]) for row, token in zip(rows, tokens, strict=False)]
