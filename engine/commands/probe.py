@@ -5,13 +5,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from engine.commands import progress, run_values
 from engine.commands import run_options as flag
-from engine.commands import run_values
 from engine.commands.exits import Exit, complain
 from engine.commands.json_text import as_lines
 from engine.commands.probe_text import bits_text, report_text
 from engine.commands.prompts import NamedPrompt, held_out, read_prompt
 from engine.errors import Refused
+from engine.loads import key_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -119,9 +120,10 @@ def probe(
     texts = _prompts(prompt, prompt_file, domain, prompts)
     place = run_values.provider_of(provider, provider_library, no_fallback)
     run_values.chat_of(chat, system)
-    models = open_models(
-        run_values.model_of(model, model_file), Setup(place, threads, run_values.widths_of(widths), plain_width)
-    )
+    setup = Setup(place, threads, run_values.widths_of(widths), plain_width)
+    named = run_values.model_of(model, model_file)
+    with progress.shown(key_of(named, place.name)):
+        models = open_models(named, setup)
     stops = {*(() if ignore_stops else models.stop_tokens), *map(models.stop_token, stop or ())}
     options = msgspec.structs.replace(options, stop_tokens=tuple(sorted(stops)))
     found: Bits | Report

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO, Literal, cast
 
 import typer
 
+from engine.commands import progress
 from engine.commands.exits import Exit, complain
 from engine.commands.requests import takes_request
 from engine.commands.saying import say
 from engine.errors import Refused
+from engine.loads import key_of
 
 if TYPE_CHECKING:
     from engine.conditions import Lookout
@@ -59,7 +61,8 @@ def record(
         raise Refused(f"--text is {text!r}: use one of {', '.join(TEXTS)}")
     stop = None if until is None else Stop(until)
     wanted = request()
-    live = opened(wanted)
+    with progress.shown(key_of(wanted.model, wanted.provider.name)):
+        live = opened(wanted)
     with damaged(wanted.fault, _target(output)) as target:
         recorder = Recorder(live, target, text=cast(Literal["full", "ids", "none"], text), on_failure=complain)
         about = About(recorder.header, recorder.prefill, recorder.piece, audited=stop is not None and stop.audited)

@@ -2,7 +2,7 @@
 
 import dataclasses
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +16,13 @@ from engine.drafters.mtp import MtpDrafter
 from engine.errors import ModelError
 from engine.records import BaseInfo, DrafterInfo
 from engine.session import Session
+from engine.stages import stage
 from engine.tokenizer import Tokenizer
 
 BUNDLED = Path(__file__).parent / "bundle"
 MANIFEST, TOKENIZER, CHAT_TEMPLATE = "bundle.json", "tokenizer.json", "chat_template.jinja"
 FORMAT = 1
+_PIECE = 1 << 20
 
 OpenSession = Callable[..., Session]
 """Makes the session of a graph, as ``Session`` does."""
@@ -134,8 +136,12 @@ def open_bundle(folder: Path | None = None) -> Bundle:
         raise ModelError(f"{path}: not a bundle's manifest: {error}") from error
     if manifest.format != FORMAT:
         raise ModelError(f"{path}: its format is {manifest.format}, this version reads {FORMAT}")
+    advance = stage(f"checking the files of {manifest.name}", sum(file.bytes for file in manifest.files.values()))
+    checked = 0
     for name, expected in manifest.files.items():
-        _check_file(folder / name, expected)
+        for size in _checked(folder / name, expected):
+            checked += size
+            advance(checked)
     return Bundle(folder, manifest)
 
 
@@ -215,12 +221,17 @@ def _session(bundle: Bundle, graph: str, threads: int, session: OpenSession) -> 
     return opened
 
 
-def _check_file(path: Path, expected: File) -> None:
+def _checked(path: Path, expected: File) -> Iterator[int]:
+    """Check a file, piece by piece: the bytes of each."""
     if not path.is_file():
         raise ModelError(f"{path}: missing from the bundle: install it again")
     size = path.stat().st_size
     if size != expected.bytes:
         raise ModelError(f"{path}: {size} bytes where {expected.bytes} are expected: install the bundle again")
+    digest = hashlib.sha256()
     with path.open("rb") as file:
-        if hashlib.file_digest(file, "sha256").hexdigest() != expected.sha256:
-            raise ModelError(f"{path}: its content is not what the manifest says: install the bundle again")
+        while piece := file.read(_PIECE):
+            digest.update(piece)
+            yield len(piece)
+    if digest.hexdigest() != expected.sha256:
+        raise ModelError(f"{path}: its content is not what the manifest says: install the bundle again")

@@ -8,8 +8,9 @@ from typing import Any
 from engine.errors import ModelError, Refused, TraceError
 from engine.process.child import Child
 from engine.process.launch import Launch
-from engine.process.protocol import PROTOCOL, Command, Done, Hello, Open, Quit, answer, encoded
+from engine.process.protocol import PROTOCOL, Command, Done, Hello, Open, Progress, Quit, answer, encoded
 from engine.records import AnyRecord, Event
+from engine.stages import Stage
 from engine.trace.decoding import Unknown
 from engine.trace.follow import RecordStream
 
@@ -46,7 +47,7 @@ class Link:
         self._stream = RecordStream()
         self._arrived: deque[AnyRecord | Unknown] = deque()
         self._damage: Lost | None = None
-        self.stages: list[str] = []
+        self.stages: list[Stage] = []
         self._child = Child(launch.command, launch.environment)
 
     @property
@@ -99,6 +100,9 @@ class Link:
                     match self._answer(record):
                         case Done() as done:
                             return done
+                        case Progress() as progress if self.stages and progress.total > 0:
+                            self.stages[-1] = Stage(self.stages[-1].text, progress.done, progress.total)
+                            deadline = time.monotonic() + self.timeout
                         case _:
                             continue
                 case record:
@@ -139,7 +143,7 @@ class Link:
                         return heard
                     raise ModelError(done.message) if fault and fault.code == "model" else Refused(done.message)
                 case Event(code="opening") as event:
-                    self.stages.append(event.message)
+                    self.stages.append(Stage(event.message))
                 case Event() as event:
                     fault = event if event.level == "fault" else fault
                     heard.append(event)
@@ -161,7 +165,7 @@ class Link:
         except TraceError as error:
             self._damage = self.lost("engine-garbage", f"the engine sent what is no record, {doing}: {error}")
 
-    def _answer(self, record: Unknown) -> Hello | Done | None:
+    def _answer(self, record: Unknown) -> Hello | Done | Progress | None:
         try:
             return answer(record)
         except Refused as error:

@@ -104,6 +104,13 @@ class Done(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_fi
     message: str = ""
 
 
+class Progress(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="progress"):
+    """While a run is opened: the last ``event`` "opening" is ``done`` of ``total`` bytes far."""
+
+    done: int
+    total: int
+
+
 class _Claim(msgspec.Struct):
     command: Any = None
     id: Any = None
@@ -122,7 +129,7 @@ _CLAIM = msgspec.msgpack.Decoder(_Claim)
 _ENCODER = msgspec.msgpack.Encoder()
 
 
-def encoded(message: Command | Hello | Done) -> bytes:
+def encoded(message: Command | Hello | Done | Progress) -> bytes:
     """The bytes that stand for a command or an answer."""
     return _ENCODER.encode(message)
 
@@ -145,13 +152,13 @@ def read_command(data: bytes) -> AnyCommand:
     return command
 
 
-def answer(record: Unknown) -> Hello | Done | None:
+def answer(record: Unknown) -> Hello | Done | Progress | None:
     """The answer that a record of an engine is, ``None`` for another record.
 
     Raises:
         Refused: it is a broken one.
     """
-    kinds: dict[str, type[Hello] | type[Done]] = {"hello": Hello, "done": Done}
+    kinds: dict[str, type[Hello] | type[Done] | type[Progress]] = {"hello": Hello, "done": Done, "progress": Progress}
     kind = kinds.get(record.type)
     if kind is None:
         return None

@@ -11,6 +11,7 @@ from engine.process.made import Made, slim
 from engine.process.protocol import Done, Fork, Pause, RunUntil, Step
 from engine.process.until import names_in
 from engine.records import AnyRecord, End, Event, Header, Prefill, Round, Tokens
+from engine.stages import Stage
 
 TIMEOUT = 120.0
 """Seconds without a record after which an engine that owes one is given up."""
@@ -63,7 +64,7 @@ class RemoteRun:
         return self
 
     @property
-    def stages(self) -> tuple[str, ...]:
+    def stages(self) -> tuple[Stage, ...]:
         """What the engine was at while it opened the run; may be asked while another thread is in ``open``."""
         return () if self._link is None else tuple(self._link.stages)
 

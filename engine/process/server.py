@@ -20,6 +20,7 @@ from engine.process.protocol import (
     Hello,
     Open,
     Pause,
+    Progress,
     Quit,
     Rewind,
     RunUntil,
@@ -30,7 +31,7 @@ from engine.process.protocol import (
 from engine.process.until import CONDITIONS, END, Until
 from engine.records import End, Event, Round
 from engine.request import LiveRequest
-from engine.stages import heard_by
+from engine.stages import Stage, heard_by
 from engine.trace.sink import Sink
 from engine.trace.writer import TraceWriter
 
@@ -87,12 +88,18 @@ class Server:
                 self._request = changed(self._request, command.run)
             _tell(self._sink, Event(code="opening", message=f"loading {Path(self._request.model).name}"))
             named = {"id": secrets.token_hex(8), "branch": "main", **self._request.run}
-            with heard_by(lambda text: _tell(self._sink, Event(code="opening", message=text))):
+            with heard_by(self._tell_stage):
                 return self._begin(msgspec.structs.replace(self._request, run=named))
         except (Refused, ModelError, EngineFault) as error:
             _tell(self._sink, Event(level="fault", code=FAULT_CODES[type(error)], message=str(error)))
             self._sink.write(encoded(Done(id=self._opened_by, why="refused", message=str(error))))
             return None
+
+    def _tell_stage(self, stage: Stage) -> None:
+        if not stage.done:
+            _tell(self._sink, Event(code="opening", message=stage.text))
+        if stage.total:
+            self._sink.write(encoded(Progress(done=stage.done, total=stage.total)))
 
     def _awaited(self) -> Open | None:
         while True:

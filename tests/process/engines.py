@@ -25,7 +25,7 @@ from engine.opening import open_models
 from engine.options import Options
 from engine.process.inbox import Inbox
 from engine.process.launch import Launch, local
-from engine.process.protocol import Command, Done, Hello, answer, encoded
+from engine.process.protocol import Command, Done, Hello, Progress, answer, encoded
 from engine.process.remote import RemoteRun
 from engine.process.server import Server
 from engine.process.service import serve
@@ -149,10 +149,12 @@ class Served:
                         return Reply(records, done)
                 case Hello() as hello:
                     self.hello = hello
+                case Progress():
+                    pass
                 case record:
                     records.append(record)
 
-    def next(self) -> AnyRecord | Hello | Done:
+    def next(self) -> AnyRecord | Hello | Done | Progress:
         """The next record. Raises ``EOFError`` behind the last."""
         while not self._ready:
             data = os.read(self._answers, 1 << 16)
@@ -166,7 +168,7 @@ class Served:
         assert answered is not None
         return answered
 
-    def rest(self) -> list[AnyRecord | Hello | Done]:
+    def rest(self) -> list[AnyRecord | Hello | Done | Progress]:
         """All that still comes until it has ended."""
         records = []
         while True:

@@ -20,9 +20,11 @@ from engine.options import Options
 from engine.process.launch import elsewhere, local
 from engine.process.remote import RemoteRun
 from engine.records import Round
+from engine.request import LiveRequest
 from engine.trace.audit import audit
 from engine.trace.reader import Trace
 from tests.limits import HANG
+from tests.models import tiny
 from tests.process.engines import REQUEST, ROOT, builtins, engine, finished, gone, in_process, timeless
 from tui.live import LiveSource
 
@@ -261,4 +263,13 @@ def test_an_engine_with_a_run_of_its_own_takes_no_other(tmp_path: Path) -> None:
     run = RemoteRun(elsewhere(command)).open()
     assert run.header.prompt == tuple(b"hi")
     assert len(finished(run)) == 5
+    run.close()
+
+
+def test_an_engine_says_how_far_it_is_where_that_is_counted_in_bytes(tmp_path: Path) -> None:
+    tiny.write(tmp_path, tiny.networks(1))
+    run = engine(LiveRequest(prompt="def", model=str(tmp_path), drafter="none", options=Options(max_tokens=4)))
+    checked = next(stage for stage in run.stages if stage.text == "checking the files of tiny")
+    assert checked.done == checked.total > 100_000
+    assert not any(stage.total for stage in run.stages if stage is not checked)
     run.close()

@@ -50,6 +50,6 @@ def live(wanted: Wanted, look: Settings) -> None:
 
     run = Live(wanted)
     try:
-        show(run.open, Waiting("loading the model and reading the prompt", run.stages, run.stop), look)
+        show(run.open, Waiting("loading the model and reading the prompt", run.loading, run.stop), look)
     finally:
         run.close()

@@ -14,6 +14,7 @@ from engine.models.own.architecture import Network, network_of
 from engine.models.own.container import GgufFile
 from engine.models.own.vocabulary import Vocabulary, vocabulary_of
 from engine.models.weights import Storage
+from engine.stages import stage
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,11 +51,6 @@ class Plan:
                 raise ModelError(f"{path}: there is no layer {tap} to tap, they are 0 to {layers - 1}")
 
     @property
-    def steps(self) -> int:
-        """How many tensors are read, each once."""
-        return len(self.network.weights(lambda _: None))
-
-    @property
     def bytes(self) -> int:
         """About how many bytes the folder will have."""
         width = {Storage.FLOAT32: 4, Storage.FLOAT16: 2, Storage.INT8: 1}[self.choices.storage]
@@ -62,8 +58,8 @@ class Plan:
         sizes = self.network.sizes
         return numbers * width + sizes.rope_positions * sizes.head_dim * 4 + 50 * sizes.vocab_size
 
-    def write(self, folder: Path, read: Callable[[str], None] = lambda _: None) -> Manifest:
-        """Build it into ``folder`` and try it; ``read`` is told of each tensor that was read, ``steps`` times.
+    def write(self, folder: Path) -> Manifest:
+        """Build it into ``folder`` and try it.
 
         Raises:
             ModelError: what was built gives no numbers.
@@ -92,11 +88,25 @@ class Plan:
             source=source,
         )
         tokenizer = self.vocabulary.library.to_str().encode()
-        manifest = write_bundle(folder, Networks(network.weights(read)), network.sizes, layout, tokenizer)
+        weights = network.weights(self._unpacking())
+        manifest = write_bundle(folder, Networks(weights), network.sizes, layout, tokenizer)
         if template := file.get("tokenizer.chat_template", str, ""):
             (folder / CHAT_TEMPLATE).write_text(template, encoding="utf-8")
         _try(folder)
         return manifest
+
+    def _unpacking(self) -> Callable[[str], None]:
+        """Tells, of the tensors of which it is told that they were read, how many of the file's bytes those are."""
+        sizes = {tensor.name: int(tensor.n_bytes) for tensor in self.file.tensors.values()}
+        advance = stage(f"unpacking {self.file.path.name}", sum(sizes.values()))
+        done = 0
+
+        def read(name: str) -> None:
+            nonlocal done
+            done += sizes[name]
+            advance(done)
+
+        return read
 
 
 def usual_taps(layers: int) -> tuple[int, ...]:
@@ -107,6 +117,7 @@ def usual_taps(layers: int) -> tuple[int, ...]:
 def _try(folder: Path) -> None:
     """Load what was built and run one token through it."""
     bundle = open_bundle(folder)
+    stage("trying the model with one token")
     base = load_base(bundle)
     try:
         rows = base.prefill([bundle.manifest.start_token or 0])

@@ -111,7 +111,7 @@ def check(file: GgufFile, architecture: str, tensors: Mapping[str, Wanted]) -> N
 class GgufWeights(Mapping[str, NDArray[np.float32]]):
     """Tensors of a file by the builder's names, unpacked one at a time when they are read.
 
-    ``read`` is told the name of each when it is read for the first time.
+    ``read`` is told the name in the file of each when it is read for the first time.
     """
 
     def __init__(
@@ -130,7 +130,7 @@ class GgufWeights(Mapping[str, NDArray[np.float32]]):
             array = in_halves(array, heads)
         if name not in self._seen:
             self._seen.add(name)
-            self._read(name)
+            self._read(self._names[name])
         return array
 
     def __contains__(self, name: object) -> bool:

