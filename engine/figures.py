@@ -58,9 +58,9 @@ class Figures:
         if draft.tokens and (draft.p is None or self._candidates):
             drafted = draft.logits
         if drafted is not None:
-            if drafted.shape != (len(draft.tokens), logits.shape[1]):
-                return None
             first += draft.tokens
+            if drafted.shape != (len(first) - count, logits.shape[1]):
+                return None
         rows = self._room(len(first), logits.shape[1])
         rows[:count] = logits
         if drafted is not None:
@@ -71,9 +71,10 @@ class Figures:
             rows[j, token] = -math.inf
         tokens = rows.argmax(axis=1).tolist()
         for j, token in enumerate(tokens):
-            second.append(rows.item(j, token))
-            gap.append(best[j] - second[j])
-            if not (gap[j] > 0 or (gap[j] == 0 and first[j] < token)) or best[j] == math.inf:
+            value = rows.item(j, token)
+            second.append(value)
+            gap.append(best[j] - value)
+            if not value <= best[j] < math.inf or (value == best[j] and token <= first[j]):
                 return None
         top = draft_top = None
         if self._candidates:

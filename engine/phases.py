@@ -18,6 +18,6 @@ class Phases:
 
     def end(self, phase: str) -> None:
         """What went on since the last end was ``phase``."""
-        now = self._clock()
-        self.ms[phase] = self.ms.get(phase, 0.0) + (now - self._since) * 1000
+        now, ms = self._clock(), self.ms
+        ms[phase] = ms.get(phase, 0.0) + (now - self._since) * 1000
         self._since = now

@@ -83,8 +83,9 @@ class Draft(msgspec.Struct, frozen=True):
                 if not math.isfinite(p):
                     raise EngineFault(f"the drafter gave draft {j + 1} probability {p}: look for a NaN in its logits")
         elif self.logits is not None:
+            item = self.logits.item
             for j, token in enumerate(self.tokens):
-                if not math.isfinite(self.logits.item(j, token)):
+                if not math.isfinite(item(j, token)):
                     raise EngineFault(f"the drafter gave draft {j + 1} probability nan: look for a NaN in its logits")
         for q in self.q or ():
             if q.shape != (vocab_size,):

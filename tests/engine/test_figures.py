@@ -103,6 +103,14 @@ def test_a_row_that_is_not_finite_has_no_figures_and_is_counted(value: float, at
     assert facts.top == candidates_of(rows, 2)
 
 
+def test_a_row_without_any_finite_entry_has_no_figures_beside_one_that_has() -> None:
+    rows = np.array([[1, 2, 3], [-np.inf, -np.inf, -np.inf]], np.float32)
+    facts = Figures().of(Draft((2,)), rows, (2, 0), Greedy())
+    assert facts.gap[0] == 1.0
+    assert math.isnan(facts.gap[1])
+    assert math.isnan(facts.target_p[1])
+
+
 def test_a_target_that_is_not_the_best_of_its_row_has_its_own_probability_and_the_rows_gap() -> None:
     facts = Figures(2).of(Draft(), np.array([[1, 2, 300, 4]], np.float32), (3,), Greedy())
     assert facts.target_p == pytest.approx((0.0,))
