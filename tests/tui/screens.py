@@ -48,9 +48,10 @@ class Screen:
             await self.settle()
 
     async def settle(self) -> None:
-        """Until the engine has made what is owed, and all of it is shown."""
-        await self.app.workers.wait_for_complete()
-        await self.pilot.pause()
+        """Until the engine has made what is owed, what begins behind a picture is done, and all of it is shown."""
+        for _ in range(2):
+            await self.app.workers.wait_for_complete()
+            await self.pilot.pause()
         while self.main.session is not None and self.session.owed:
             await asyncio.sleep(0.005)
         await self.app.workers.wait_for_complete()

@@ -6,7 +6,8 @@ import pytest
 from textual.actions import parse
 from textual.theme import BUILTIN_THEMES
 
-from tui.features.all import FEATURES
+from tui.features.all import KEYED, TOLD, keyed
+from tui.features.feature import Feature
 from tui.keys import KEYS, bound, footer, footer_width, groups, markdown
 from tui.screens.main import MainScreen
 from tui.settings import THEMES
@@ -29,7 +30,7 @@ def test_no_key_needs_alt_a_modified_enter_or_a_bracket() -> None:
 
 
 def test_every_action_is_one_of_the_screen_or_of_a_feature() -> None:
-    features = {feature.name: feature for feature in FEATURES}
+    features = {feature.name: feature for feature in (*TOLD, *map(keyed, KEYED))}
     for binding in bound():
         _, name, arguments = parse(binding.action)
         assert callable(getattr(MainScreen, f"action_{name}"))
@@ -39,7 +40,15 @@ def test_every_action_is_one_of_the_screen_or_of_a_feature() -> None:
 
 
 def test_every_feature_has_a_name_of_its_own() -> None:
-    assert len({feature.name for feature in FEATURES}) == len(FEATURES)
+    assert len({*(feature.name for feature in TOLD), *KEYED}) == len(TOLD) + len(KEYED)
+    assert [keyed(name).name for name in KEYED] == list(KEYED)
+
+
+def test_a_feature_that_is_told_of_the_run_is_there_from_the_start_and_no_other() -> None:
+    hooks = {name for name, value in vars(Feature).items() if callable(value) and not name.startswith("_")}
+    assert {"opened", "grew", "changed", "escaped"} <= hooks
+    assert [feature.name for feature in TOLD if not hooks & vars(feature).keys()] == []
+    assert [name for name in KEYED if (hooks | {"__init__"}) & vars(keyed(name)).keys()] == []
 
 
 @pytest.mark.parametrize("playing", [False, True])

@@ -1,5 +1,6 @@
 """Runs the screen, by what a person has set in a file and what the command line says over it. No Typer."""
 
+import gc
 import os
 import sys
 from collections.abc import Callable, MutableMapping
@@ -7,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from engine import paths
 from engine.errors import Refused
+from tui.opening import Ahead
 from tui.settings import THEMES, Settings, read
 
 if TYPE_CHECKING:
@@ -44,11 +46,14 @@ def show(opener: Callable[[], "RoundSource"], waiting: "str | Waiting", wanted: 
         SpecstepError: the source could not be opened.
     """
     theme = obey_no_color(os.environ, wanted.theme or THEMES[0])
+    ahead = Ahead(opener)
+    # A screen that is being built has no garbage, and looking for it takes long: it begins to when it is painted.
+    gc.disable()
     from tui.app import SpecstepApp  # noqa: PLC0415 (Textual: only for the screen)
     from tui.marks import ASCII, UNICODE  # noqa: PLC0415
 
     marks = ASCII if wanted.ascii else UNICODE
-    app = SpecstepApp(opener, marks, waiting=waiting, theme=theme, keys=wanted.keys, first=first)
+    app = SpecstepApp(ahead, marks, waiting=waiting, theme=theme, keys=wanted.keys, first=first)
     error = app.run(mouse=wanted.mouse)
     if error is not None:
         raise error

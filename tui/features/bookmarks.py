@@ -4,7 +4,6 @@ from engine.errors import SpecstepError
 from engine.paths import marks_dir
 from tui.bookmarks import Sidecar
 from tui.features.feature import Feature, Host
-from tui.screens.bookmarks import BookmarksScreen
 from tui.session import Session
 
 
@@ -57,6 +56,8 @@ class Marking(Feature):
         session.pause()
         rounds, count = session.bookmarks.rounds, self.host.count()
         if count is None:
+            from tui.screens.bookmarks import BookmarksScreen  # noqa: PLC0415 (where it is asked for)
+
             self.host.push(BookmarksScreen(self.host.marks, self, session))
         elif 1 <= count <= len(rounds):
             self.to(session, rounds[count - 1])

@@ -65,6 +65,12 @@ class Host(Protocol):
     def show(self, source: RoundSource) -> None:
         """Show another source in place of this one, which goes on to exist."""
 
+    def repaint(self) -> None:
+        """Paint the state as it is."""
+
+    def later(self, call: Callable[[], object]) -> None:
+        """Call it once what there is now has been painted."""
+
     def every(self, seconds: float, call: Callable[[], object]) -> Timer:
         """Call again and again, until the timer's ``stop``."""
 
@@ -77,7 +83,8 @@ class Host(Protocol):
 class Feature:
     """Its public methods are actions: a key's action is ``do('name.method', argument)``.
 
-    What it must know of the run it is told by the hooks below, which do nothing by themselves.
+    What it must know of the run it is told by the hooks below, which do nothing by themselves. One that overrides a
+    hook is there from the start, any other is loaded at its first key: see ``tui.features.all``.
     """
 
     name: ClassVar[str]

@@ -39,16 +39,21 @@ class Findings(Feature):
         self._looking: Timer | None = None
 
     def opened(self, session: Session) -> None:
-        from engine.trace.reader import Trace  # noqa: PLC0415 (numpy: after the first paint)
-        from tui.auditing import Auditing  # noqa: PLC0415
-
         self._session, self._auditing, self._latest = session, None, None
         self._stop_looking()
+        self.host.later(lambda: self._begin(session))
+
+    def _begin(self, session: Session) -> None:
+        if session is not self._session:
+            return
+        from engine.trace.reader import Trace  # noqa: PLC0415 (what reads and audits is loaded for a source of its kind)
+        from tui.auditing import Auditing  # noqa: PLC0415 (numpy)
+
         if isinstance(session.source, Trace) and not session.source.live:
             self._in_a_thread(session, session.source)
         else:
             self._auditing = Auditing(session.source)
-            self._go_on()
+            self._and_show()
 
     def grew(self, session: Session) -> None:
         if session is self._session:

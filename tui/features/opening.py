@@ -28,7 +28,7 @@ class Opening(Feature):
         if isinstance(session.source, LiveSource):
             self._live = session.source
         elif isinstance(path, Path):
-            self.host.thread(lambda: _remember(path), lambda _: None, lambda _: None)
+            self.host.later(lambda: self.host.thread(lambda: _remember(path), lambda _: None, lambda _: None))
 
     def open(self) -> None:
         """Show the list."""

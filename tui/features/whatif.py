@@ -8,7 +8,6 @@ from tui.features.feature import Feature
 from tui.lines import Line, Span, fit, flow
 from tui.live import LiveSource
 from tui.marks import Role
-from tui.screens.sweep import SweepScreen
 from tui.session import Session
 from tui.whatif import FORMS, WhatIf
 
@@ -49,6 +48,8 @@ class Asking(Feature):
         """Many bars and windows at once, to choose from."""
         asked = self._asked()
         if asked is not None:
+            from tui.screens.sweep import SweepScreen  # noqa: PLC0415 (where it is asked for)
+
             self.host.push(SweepScreen(self.host.marks, asked, self._take))
 
     def scrolled(self, step: int, /) -> bool:

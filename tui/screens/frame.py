@@ -1,8 +1,11 @@
 """The frame of the screen: panes, the lines around them, and the one method that paints it all."""
 
+import gc
+
 from rich.style import Style
 from textual.app import ComposeResult
 from textual.containers import Container
+from textual.geometry import Size
 from textual.screen import Screen
 
 from engine.errors import TraceError
@@ -32,8 +35,11 @@ class Frame(Screen[None]):
         self.zoomed = False
         self.hints: tuple[Hint, ...] = ()
         self._waiting = waiting
+        self.composed = False
+        self._laid_out_for = Size(0, 0)
 
     def compose(self) -> ComposeResult:
+        self._adapt()
         yield Bar("header")
         with Container(id="panes"):
             yield from layout.panes()
@@ -41,9 +47,18 @@ class Frame(Screen[None]):
         yield Bar("status")
         yield Bar("footer")
 
+    def on_mount(self) -> None:
+        """Paint before anything is laid out, so that the first picture in the terminal is a whole one."""
+        self.composed = True
+        self._laid_out_for = self.app.size
+        self.repaint()
+        self.call_after_refresh(_collect_garbage)
+
     def on_resize(self) -> None:
         """The layout may be another one."""
-        self.call_after_refresh(self.repaint)
+        if self.app.size != self._laid_out_for:
+            self._laid_out_for = self.app.size
+            self.call_after_refresh(self.repaint)
 
     @property
     def styles_by_role(self) -> dict[Role, Style]:
@@ -61,7 +76,7 @@ class Frame(Screen[None]):
 
     def repaint(self) -> None:
         """Show the state; nothing else paints."""
-        if self.is_mounted:
+        if self.composed:
             self.paint(None, "")
 
     def caption(self, _width: int, /) -> list[Line]:
@@ -70,6 +85,7 @@ class Frame(Screen[None]):
 
     def paint(self, session: Session | None, busy: str) -> None:
         """Show a session, and what it waits for, if anything."""
+        columns = self.app.size.width
         by_role = self.styles_by_role
         view = View(session, self.marks, by_role)
         focused = view._replace(waiting=lambda width: self._waiting.lines(self.marks, width))
@@ -81,15 +97,21 @@ class Frame(Screen[None]):
             shown = number == self.active
             pane.set_class(shown, "-shown")
             pane.set_class(number > 1 and number != layout.ROUNDS and not alone and self._is_right(number), "-right")
-            title = (
-                layout.tabs(self.active, self.size.width - 2) if alone and shown else layout.title(number, self.active)
-            )
+            title = layout.tabs(self.active, columns - 2) if alone and shown else layout.title(number, self.active)
             pane.show(focused if shown else view, title, layout.note(number, session, self.marks) if session else "")
-        self.query_one("#caption", Rows).show(self.caption(self.size.width), by_role)
+        self.query_one("#caption", Rows).show(self.caption(columns), by_role)
         self._bar("header", lambda width: self._header(session, width), by_role)
         self._bar("status", lambda width: self._status(session, busy, width), by_role)
         playing = session is not None and (session.playing or session.owed > 0 or session.running != "")
         self._bar("footer", lambda width: self._footer(width, playing), by_role)
+
+    def _adapt(self) -> None:
+        """Take the classes of the terminal's size, as Textual does at a resize: before there is anything to restyle."""
+        columns, lines = self.app.size
+        for cells, points in ((columns, self.HORIZONTAL_BREAKPOINTS), (lines, self.VERTICAL_BREAKPOINTS)):
+            fitting = [name for least, name in points or () if least <= cells]
+            for _, name in points or ():
+                self.set_class(name == fitting[-1], name)
 
     def _is_right(self, number: int) -> bool:
         return self.has_class("-wide") or number % 2 == 0
@@ -125,3 +147,10 @@ class Frame(Screen[None]):
         if round_ is None or not self.alone or self.active == layout.ROUND:
             return ""
         return story(session.source, round_, session.moment.phase, self.marks)
+
+
+def _collect_garbage() -> None:
+    """What the start has built stays: look for garbage in what comes after it. Where that was off until now."""
+    if not gc.isenabled():
+        gc.freeze()
+        gc.enable()
