@@ -219,6 +219,13 @@ def shown(id_: str, keys: Sequence[Key] = KEYS) -> str:
     return next(key.shown for key in keys if key.id == id_)
 
 
+def ascii_of(text: str) -> str:
+    """A key, or what is said of it, in ASCII."""
+    for sign, word in (("↑", "up"), ("↓", "down"), ("←", "left"), ("→", "right"), ("·", ",")):
+        text = text.replace(sign, word)
+    return text
+
+
 def markdown() -> str:
     """The table of the README."""
     rows = [f"| {' '.join(f'`{name}`' for name in key.shown.split(' '))} | {key.help} |" for key in KEYS]

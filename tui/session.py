@@ -7,6 +7,7 @@ from tui import goto
 from tui.bookmarks import Bookmarks
 from tui.breakpoints import Breakpoints
 from tui.findings import Found
+from tui.keys import KEYS, Key, shown
 from tui.moment import START, Moment, Phase, phases_of
 from tui.search import Search
 from tui.series import Fact, Series
@@ -26,11 +27,13 @@ class Session:
 
     Steps beyond the last round of a live source are owed: ``owed`` rounds are to be made, and each that arrives moves
     the cursor on. ``note`` says what the last move met. Where somebody else makes the rounds, ``following`` says that
-    the cursor stays at the newest, and ``quiet`` for how many seconds none has come.
+    the cursor stays at the newest, and ``quiet`` for how many seconds none has come. ``keys`` are the keys as they are
+    set, for whoever writes which to press.
     """
 
     def __init__(self, source: RoundSource) -> None:
         self.source = source
+        self.keys: tuple[Key, ...] = KEYS
         self.series = Series(source)
         self.found = Found()
         self.search: Search | None = None
@@ -87,6 +90,16 @@ class Session:
         """How many rounds may be shown whole: not the one that a live run is being led through."""
         inside = self.source.live and self.moment.phase is not Phase.COMMIT and self.moment.index == self.last
         return len(self.series) - inside
+
+    def key(self, id_: str) -> str:
+        """How a key is written, by its id."""
+        return shown(id_, self.keys)
+
+    def nothing(self, what: str) -> str:
+        """Why a pane has nothing to show of the rounds, and what it would be."""
+        if self.ended and not len(self.source):
+            return f"The run ended before its first round. Else {what} would stand here."
+        return f"No round yet: {what} will stand here."
 
     def messages(self, index: int) -> tuple[Event, ...]:
         """What was said in a round."""

@@ -128,7 +128,7 @@ def _shown(name: str) -> str:
     *shifts, last = name.split("+")
     if last not in _NAMED and len(last) > 1:
         last = unicodedata.lookup(last.replace("_", " "))
-    return "+".join((*shifts, _SHOWN.get(last, last)))
+    return "+".join((*shifts, _SHOWN.get(last, last.upper() if last[0] == "f" and last[1:].isdigit() else last)))
 
 
 def _check_collisions(keys: tuple[Key, ...]) -> None:

@@ -51,7 +51,9 @@ def pending(session: Session, marks: Marks, width: int) -> Line:
     """The count that the next key will use."""
     if not session.count:
         return ()
-    says = f"  n p s e go so many times, g goes to round {session.count}, esc drops it"
+    walking = " ".join(session.key(id_) for id_ in ("round.next", "round.previous", "phase.next", "event.next"))
+    goto, drop = session.key("goto"), session.key("run.interrupt")
+    says = f"  {walking} go so many times, {goto} goes to round {session.count}, {drop} drops it"
     return fit((Span(f" {session.count}", Role.KEY), Span(says, Role.DIM)), width, marks)
 
 

@@ -65,7 +65,7 @@ def rounds_words(answer: Answer) -> str:
         return f"{answer.fewest} to {answer.most} rounds instead of {answer.recorded_rounds}"
     more = answer.rounds - answer.recorded_rounds
     if more == 0:
-        return f"{answer.rounds} rounds, as recorded"
+        return f"{answer.rounds} round{'' if answer.rounds == 1 else 's'}, as recorded"
     return f"{answer.rounds} rounds instead of {answer.recorded_rounds} ({more:+d})"
 
 

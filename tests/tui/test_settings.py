@@ -11,6 +11,7 @@ from tests.tui.screens import running
 from tui.keys import KEYS, shown
 from tui.marks import UNICODE
 from tui.moment import Moment
+from tui.screens.help import lines
 from tui.screens.prompt import PromptScreen
 from tui.settings import EXAMPLE, Settings, read, remapped
 
@@ -85,7 +86,7 @@ def test_what_cannot_be_obeyed_is_said_in_one_sentence_with_the_file(tmp_path: P
         ("esc", "escape", "esc"),
         ("ctrl+t", "ctrl+t", "ctrl+t"),
         ("full_stop", "full_stop", "."),
-        ("f12", "f12", "f12"),
+        ("f12", "f12", "F12"),
     ],
 )
 def test_a_key_is_written_as_it_is_typed_or_by_its_name(text: str, name: str, sign: str) -> None:
@@ -100,7 +101,7 @@ async def test_remapped_keys_act_and_stand_in_footer_help_and_status() -> None:
     keys = remapped({"round.next": ["j", "right"], "round.previous": "k", "help": "f2"})
     async with running(finished(live()), (80, 24), keys=keys) as screen:
         assert "j next" in screen.lines[-2]
-        assert "f2 explains" in screen.lines[-2]
+        assert "F2 explains" in screen.lines[-2]
         assert screen.lines[-1].startswith(" j next  k back")
         await screen.press("j", "right", "n", "p")
         assert screen.session.moment == Moment(2)
@@ -108,7 +109,7 @@ async def test_remapped_keys_act_and_stand_in_footer_help_and_status() -> None:
         assert screen.session.moment == Moment(1)
         assert "What you are looking at" in screen.text
         await screen.press("end")
-        assert "  f2        This page." in screen.text
+        assert "  F2        This page." in screen.text
 
 
 async def test_two_keys_can_change_places() -> None:
@@ -155,3 +156,24 @@ async def test_every_action_is_reached_by_a_key_the_palette_and_the_help() -> No
         for key in KEYS:
             assert all(word in words for word in key.help.split())
     assert UNICODE.accepted in seen
+
+
+async def test_a_key_of_ones_own_is_named_wherever_keys_are() -> None:
+    own = remapped({"round.next": "j", "tour": "f9", "search": "x", "run.interrupt": "f6", "search.next": "f4"})
+    async with running(live(), (80, 24), keys=own) as screen:
+        assert "j      makes one round" in screen.text
+        assert "F9     is a guided tour" in screen.text
+        assert "j next" in screen.lines[-1]
+        assert "at the start: j makes a round" in screen.lines[-2]
+        await screen.press("2")
+        assert "j p s e go so many times" in screen.lines[-2]
+        await screen.press("f6", "f4")
+        assert "nothing is looked for: x asks" in screen.lines[-2]
+        helped = ["".join(span.text for span in line) for line in lines(UNICODE, 80, own)]
+        assert any(line.split() == ["j", "Next", "round;", "a", "live", "run", "makes", "it."] for line in helped)
+        await screen.press("colon", *"next")
+        assert screen.lines[3].startswith("→j ")
+        await screen.press("escape", "f9")
+        while screen.session.source.live:
+            await screen.settle()
+        assert "j on" in screen.text

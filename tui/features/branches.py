@@ -28,8 +28,8 @@ class Branches(Feature):
             return
         self.host.show(branch)
         self.host.move(lambda session, _: session.jump(session.last))
-        goes_on = branch is branch.branches[-1]
-        self.host.say(f"this is {branch.name}" + ("" if goes_on else ": o goes on from one of its rounds"))
+        goes_on, fork = branch is branch.branches[-1], self.host.session.key("run.options")
+        self.host.say(f"this is {branch.name}" + ("" if goes_on else f": {fork} goes on from one of its rounds"))
 
     def _rename(self, branch: LiveSource) -> None:
         def answer(name: str) -> None:

@@ -110,7 +110,7 @@ class Breaks(Feature):
         def begin(session: Session, count: int) -> None:
             session.pause()
             if not self.breakpoints.enabled:
-                session.note = "there is no breakpoint: b sets one"
+                session.note = f"there is no breakpoint: {session.key('break.set')} sets one"
                 return
             left = [count]
 

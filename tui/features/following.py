@@ -67,7 +67,8 @@ class Following(Feature):
             self._follow(session)
             self._looking = self.host.every(_LOOK, self._look)
         elif not source.live and source.end is None:
-            session.note = f"{torn_of(source) or 'there is no end record'}, {len(source)} rounds were read; f follows"
+            missing, follows = torn_of(source) or "there is no end record", session.key("run.follow")
+            session.note = f"{missing}, {len(source)} rounds were read; {follows} follows"
 
     def changed(self, session: Session) -> None:
         if session.following and (not session.at_end or session.playing):

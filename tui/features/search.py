@@ -51,7 +51,7 @@ class Searching(Feature):
         """To the next (1) or previous (-1) match, as many as the count says."""
         session = self.host.session
         if session is None or session.search is None:
-            self.host.say("nothing is looked for: / asks for a text")
+            self.host.say(f"nothing is looked for: {'/' if session is None else session.key('search')} asks for a text")
             return
         search = session.search
 
@@ -157,7 +157,8 @@ class Searching(Feature):
             self._to(session, search, place, "")
             return True
         if not self._over(session, search):
-            session.note = f"searching: {search.told} so far, . and , wait for more"
+            on, back = session.key("search.next"), session.key("search.previous")
+            session.note = f"searching: {search.told} so far, {on} and {back} wait for more"
             return False
         if direction > 0:
             self._to(session, search, 0, "from the start again: ")

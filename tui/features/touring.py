@@ -44,7 +44,7 @@ class Touring(Feature):
         if not self._stops:
             return False
         if self._at + count >= len(self._stops):
-            self._leave("the tour is over: n and p go from round to round again")
+            self._leave("the tour is over: {} and {} go from round to round again")
         elif not self._going:
             self._go(max(self._at + count, 0))
         return True
@@ -52,17 +52,21 @@ class Touring(Feature):
     def escaped(self) -> bool:
         if not self._stops:
             return False
-        self._leave("the tour is left: n and p go from round to round")
+        self._leave("the tour is left: {} and {} go from round to round")
         return True
 
     def caption(self, width: int, /) -> list[Line]:
         if not self._stops:
             return []
-        stop, marks = self._stops[self._at], self.host.marks
+        stop, marks, session = self._stops[self._at], self.host.marks, self.host.session
+        if session is None:
+            return []
         title = (Span(f" {self._at + 1}/{len(self._stops)}  ", Role.KEY), Span(stop.title, Role.STRONG))
         on = "on" if self._at + 1 < len(self._stops) else "end"
-        keys = (("n", on), ("p", "back"), ("esc", "leave the tour"))
-        hints = tuple(span for key, word in keys for span in (Span(key, Role.KEY), Span(f" {word}  ", Role.DIM)))
+        keys = (("round.next", on), ("round.previous", "back"), ("run.interrupt", "leave the tour"))
+        hints = tuple(
+            span for id_, word in keys for span in (Span(session.key(id_), Role.KEY), Span(f" {word}  ", Role.DIM))
+        )
         words = wrap(stop.says, width - 2)
         if len(words) > _LINES:
             words = [*words[: _LINES - 1], (*words[_LINES - 1], Span(marks.ellipsis))]
@@ -85,7 +89,8 @@ class Touring(Feature):
 
         def failed(error: Exception) -> None:
             self._going = False
-            self._leave(str(error))
+            self._stops = []
+            self.host.say(str(error))
             self.host.after()
 
         self.host.thread(lambda: open_trace(stop.trace), shown, failed)
@@ -110,6 +115,8 @@ class Touring(Feature):
         return asked
 
     def _leave(self, note: str) -> None:
+        """Leave the tour, and say so with the keys for next and back."""
         self._stops = []
-        if self.host.session is not None:
-            self.host.session.note = note
+        session = self.host.session
+        if session is not None:
+            session.note = note.format(session.key("round.next"), session.key("round.previous"))

@@ -17,7 +17,7 @@ def paint(session: Session, marks: Marks, width: int, height: int) -> list[Line]
     """Medians of the whole run beside the round at the cursor, then rates, then acceptance by position."""
     series = session.series
     if not len(series):
-        return wrap("No round yet: the median time of each phase will stand here.", width, Role.DIM)
+        return wrap(session.nothing("the median time of each phase"), width, Role.DIM)
     times = _times(session, marks, width)
     rates = _rates(series, marks, width)
     positions = _positions(series, marks, width, height - len(times) - len(rates))

@@ -32,7 +32,7 @@ def paint(session: Session, marks: Marks, width: int, height: int) -> list[Line]
             "This run has no drafter: every round is plain, there is nothing to fall back from.", width, Role.DIM
         )
     if not session.revealed:
-        return wrap("No round yet: the mean of tokens a round is plotted here against the bar.", width, Role.DIM)
+        return wrap(session.nothing("the mean of tokens a round, plotted against the bar,"), width, Role.DIM)
     levels = _levels(session, marks)
     bar = bar_of(session)
     figures = (
@@ -190,7 +190,8 @@ def _figures(session: Session, marks: Marks, bar: float, width: int) -> list[Lin
     lines = [*_state(session, marks, bar, width), *_window(session, width)]
     even, speedup = session.series.break_even, session.series.speedup
     if even is None:
-        needs = f"break-even not known yet: it takes {MINIMUM_SAMPLES} timed drafted rounds and a timed plain step"
+        yet = "" if session.ended and session.series.complete else " yet"
+        needs = f"break-even not known{yet}: it takes {MINIMUM_SAMPLES} timed drafted rounds and a timed plain step"
         return lines + wrap(needs, width, Role.DIM)
     costs = (Span("break-even ", Role.DIM), Span(f"{factor(even)} tokens a round"))
     pays = (Span(f"{factor(speedup)}{marks.times}", Role.STRONG), Span(" speed-up", Role.DIM))

@@ -3,6 +3,7 @@
 from typing import NamedTuple, TypeVar
 
 from engine.records import Round, Verdict
+from tui.keys import ascii_of
 from tui.lines import Line, Span, left, wrap, wrap_parts
 from tui.marks import Marks, Role
 from tui.moment import Phase, phase_name, phases_of
@@ -22,6 +23,15 @@ _ID = 7
 _NARROW = 44
 _CANDIDATES = 5
 _LABEL = 8
+_FIRST_KEYS = (
+    ("round.next", "makes one round"),
+    ("phase.next", "goes through it phase by phase"),
+    ("run.play", "runs, and pauses again"),
+    ("tour", "is a guided tour over recordings"),
+    ("open", "lists recordings, and traces opened lately"),
+    ("help", "explains the signs and lists every key"),
+)
+"""What somebody who has just come can press."""
 _PHASE_OF = {
     "draft": Phase.DRAFT,
     "step": Phase.VERIFY,
@@ -78,15 +88,15 @@ def _before(session: Session, marks: Marks, width: int) -> list[Line]:
     prefill = session.source.prefill
     if prefill is None:
         return wrap("The trace ends before its first round.", width, Role.DIM)
-    lines = wrap(
-        f"No round yet. The base has read the prompt ({prefill.positions} positions) and decided the first token, "
-        f"{quoted(session.source, prefill.next, marks)}. A round drafts what may follow it and lets the base check.",
-        width,
-        Role.DIM,
-    )
-    if not session.ended:
-        lines += [(), (Span("n", Role.KEY), Span(" makes one round, ", Role.DIM), Span("s", Role.KEY))]
-        lines[-1] += (Span(" goes through it phase by phase.", Role.DIM),)
+    read = f"The base has read the prompt ({prefill.positions} positions) and decided the first token"
+    first = quoted(session.source, prefill.next, marks)
+    if session.ended:
+        return wrap(f"{read}, {first}; then the run ended, without a round.", width, Role.DIM)
+    text = f"No round yet. {read}, {first}. A round drafts what may follow it and lets the base check."
+    lines = [*wrap(text, width, Role.DIM), ()]
+    for id_, does in _FIRST_KEYS:
+        sign = ascii_of(session.key(id_)) if marks.plain_text else session.key(id_)
+        lines.append((Span(left(sign, 7, marks), Role.KEY), Span(does, Role.DIM)))
     return lines
 
 

@@ -13,7 +13,7 @@ def paint(session: Session, marks: Marks, width: int, height: int) -> list[Line]
     """Bars of tokens, a line of signs under them, and a line for the whole run if it does not fit."""
     total = len(session.series)
     if not total:
-        return wrap("No round yet: each will be a column here, as high as the tokens it emitted.", width, Role.DIM)
+        return wrap(session.nothing("a column for each, as high as the tokens it emitted,"), width, Role.DIM)
     start, stop = shown(session, width)
     overview = [_overview(session, marks, width, start, stop)] if _is_long(session, width, height) else []
     gap = " " * _gap(session, width)

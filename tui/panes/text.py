@@ -31,7 +31,8 @@ def paint(session: Session, marks: Marks, width: int, height: int) -> list[Line]
     """The last lines of the text; more than ``height`` of them where the text is longer, at most twice that."""
     pieces = _pieces(session, marks, width * height * 2)
     if not pieces:
-        return wrap("No text: the trace holds no tokens, only counts, or no prompt and no round.", width, Role.DIM)
+        why = "no prompt and no round" if session.current is None else "counts only, it does not say which tokens"
+        return wrap(f"No text: the trace holds {why}.", width, Role.DIM)
     return list(_wrapped(pieces, width))
 
 

@@ -43,8 +43,9 @@ class AboutScreen(ListingScreen):
 def _run(header: Header) -> list[Fact]:
     """The run beside its base."""
     drafter, options = header.drafter, header.options
+    names = [] if drafter is None else [name for name in (drafter.kind, drafter.name) if name]
     told = [
-        Fact("drafter", "none: plain decode" if drafter is None else f"{drafter.kind}, {drafter.name}"),
+        Fact("drafter", "none: plain decode" if drafter is None else ", ".join(names)),
         Fact("options", ", ".join(f"{key} {value}" for key, value in options.items() if value not in ([], ()))),
         Fact("prompt", _prompt(header)),
         Fact("written", " ".join(str(part) for part in (*header.writer.values(), header.created) if part)),

@@ -45,7 +45,7 @@ class BookmarksScreen(ListingScreen):
         )
 
     def empty(self) -> str:
-        return "No round is marked yet: m marks the one at the cursor."
+        return f"No round is marked yet: {self._session.key('mark')} marks the one at the cursor."
 
     def enter(self, index: int) -> None:
         self._feature.to(self._session, self._session.bookmarks.rounds[index])

@@ -10,7 +10,7 @@ from textual.screen import ModalScreen
 from textual.strip import Strip
 from textual.widget import Widget
 
-from tui.keys import KEYS, Key, groups
+from tui.keys import KEYS, Key, ascii_of, groups
 from tui.lines import Line, Span, left, wrap
 from tui.marks import Marks, Role
 from tui.panes.pane import on, strip
@@ -61,10 +61,6 @@ def _signs(marks: Marks) -> tuple[tuple[str, Role, str], ...]:
         (marks.stop, Role.KEY, "a round at which a breakpoint stops"),
         (marks.bookmark, Role.KEY, "a round that you marked"),
     )
-
-
-def ascii_of(text: str) -> str:
-    return text.replace("↑", "up").replace("↓", "down").replace("·", ",")
 
 
 class HelpText(Widget):

@@ -6,10 +6,9 @@ from typing import ClassVar
 from textual import events
 from textual.binding import Binding, BindingType
 
-from tui.keys import Key
+from tui.keys import Key, ascii_of
 from tui.lines import Line, Span, left
 from tui.marks import Marks, Role
-from tui.screens.help import ascii_of
 from tui.screens.listing import ListingScreen
 
 
