@@ -1,4 +1,4 @@
-"""What the screen does with an engine beside having it make rounds: forks and new starts."""
+"""What the screen does with an engine: it has rounds made, forks, and starts another where one is lost."""
 
 import time
 from collections.abc import Callable
@@ -8,13 +8,12 @@ from textual.message import Message
 from textual.timer import Timer
 
 from engine.errors import SpecstepError
-from engine.records import RoundSource
+from engine.records import Round, RoundSource
 from tui import changes
 from tui.keys import KEYS, Key
 from tui.live import LiveSource
 from tui.marks import Marks
 from tui.screens.frame import Frame
-from tui.screens.prompt import PromptScreen
 from tui.session import Session
 from tui.waiting import Waiting
 
@@ -24,6 +23,13 @@ _FRAME = 1 / 30
 
 class EngineScreen(Frame):
     """Holds the session, and replaces it where the run goes on in another branch."""
+
+    class Made(Message):
+        """The engine made a round, ended (``None``), or broke."""
+
+        def __init__(self, source: LiveSource, round_: Round | None, error: SpecstepError | None = None) -> None:
+            super().__init__()
+            self.source, self.round, self.error = source, round_, error
 
     class Forked(Message):
         """Another branch goes on, or cannot."""
@@ -47,7 +53,7 @@ class EngineScreen(Frame):
 
     def repaint(self) -> None:
         """Show the state as it is; while rounds rush by, no more often than can be seen."""
-        if not self.is_mounted:
+        if not self.composed:
             return
         session, now = self._session, time.monotonic()
         rushing = session is not None and session.owed > 1
@@ -58,14 +64,25 @@ class EngineScreen(Frame):
             self._late = self.set_timer(_FRAME, self._paint_late)
 
     def after(self) -> None:
-        """What follows every change of the session."""
+        """What follows every change of the session: the engine gets its next order, and all is shown."""
+        if self._session is not None:
+            self._serve(self._session)
+        self.repaint()
 
     def grew(self, session: Session) -> None:
         """What follows when rounds have come."""
 
     def ask(self, label: str, hint: str, value: str, answer: Callable[[str], None]) -> None:
         """Ask for a line of text in a prompt."""
+        from tui.screens.prompt import PromptScreen  # noqa: PLC0415 (where something is asked for)
+
         self.app.push_screen(PromptScreen(label, hint, value, answer))
+
+    def action_quit(self) -> None:
+        """Leave, also while the source is still being opened."""
+        if self._session is None:
+            self._waiting.give_up()
+        self.app.exit()
 
     def action_restart(self) -> None:
         """Start a lost engine again behind the last good round; one that does not answer is ended by this first."""
@@ -109,6 +126,36 @@ class EngineScreen(Frame):
             name = "" if message.source is None else f"this is {message.source.name}, from here on"
             self._session.note = name if message.error is None else str(message.error)
         self.after()
+
+    def on_engine_screen_made(self, message: Made) -> None:
+        """Take in what the engine made, and let it make what is still owed."""
+        session, source = self._session, message.source
+        self._making = False
+        if message.error is not None:
+            source.fail(str(message.error))
+        elif message.round is None:
+            source.finish()
+        else:
+            source.append(message.round)
+        if session is not None and session.source is source:
+            session.arrived()
+            self.grew(session)
+        self.after()
+
+    def _serve(self, session: Session) -> None:
+        """Give the engine its next order."""
+        source = session.source
+        if not self._making and isinstance(source, LiveSource) and (session.owed or source.spent):
+            self._making = True
+            source.order(session.owed, session.until)
+            self._make(source)
+
+    @work(thread=True, group="engine")
+    def _make(self, source: LiveSource) -> None:
+        try:
+            self.post_message(self.Made(source, source.make()))
+        except SpecstepError as error:
+            self.post_message(self.Made(source, None, error))
 
     def _paint_late(self) -> None:
         self._late = None
