@@ -49,6 +49,7 @@ _ANY = msgspec.msgpack.Decoder(AnyRecord)
 _GLANCE = msgspec.msgpack.Decoder(Glance)
 _GLANCES = msgspec.msgpack.Decoder(list[Glance])
 _CLAIM = msgspec.msgpack.Decoder(_Claim)
+_CONTAINERS = (dict, list, tuple)
 
 
 def glances(cut: Cut) -> list[Glance]:
@@ -77,10 +78,9 @@ def decode(data: bytes, byte: int) -> AnyRecord | Unknown:
             return Unknown(type=type_, fields=fields(data, byte))
         raise TraceError(f"the {type_} record at byte {byte} cannot be read: {error}", byte) from error
     match record:
-        case Round(state=None):
-            pass
         case Round():
-            _check_depth(record.state, byte, MAX_DEPTH - 1)
+            if record.state is not None:
+                check_depth(record.state, byte)
         case Tokens() | Index():
             pass
         case _:
@@ -115,8 +115,17 @@ def fields(data: bytes, byte: int) -> dict[Any, Any]:
         raise TraceError(f"the record at byte {byte} cannot be read: {error}", byte) from error
     if not isinstance(value, dict):
         raise TraceError(f"what stands at byte {byte} is not a record (not a map)", byte)
-    _check_depth(value, byte, MAX_DEPTH)
+    check_depth(value, byte, MAX_DEPTH)
     return value
+
+
+def check_depth(value: dict[Any, Any] | list[Any] | tuple[Any, ...], byte: int, left: int = MAX_DEPTH - 1) -> None:
+    """Raises ``TraceError`` for a value in the record at ``byte`` that is more than ``left`` containers deep."""
+    if left == 0:
+        raise TraceError(f"the record at byte {byte} is nested deeper than {MAX_DEPTH}", byte)
+    for item in value.values() if isinstance(value, dict) else value:
+        if isinstance(item, _CONTAINERS):
+            check_depth(item, byte, left - 1)
 
 
 def _claimed_type(data: bytes) -> str:
@@ -129,11 +138,3 @@ def _claim(data: bytes) -> _Claim:
         return _CLAIM.decode(data)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
         return _Claim()
-
-
-def _check_depth(value: Any, byte: int, left: int) -> None:
-    if isinstance(value, dict | list | tuple):
-        if left == 0:
-            raise TraceError(f"the record at byte {byte} is nested deeper than {MAX_DEPTH}", byte)
-        for item in value.values() if isinstance(value, dict) else value:
-            _check_depth(item, byte, left - 1)

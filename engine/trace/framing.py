@@ -102,15 +102,16 @@ class Framer:
         return Torn(self.byte, self.record, f"the trace ends in the middle of a record, after {self.pending} bytes")
 
     def _slice(self, data: bytes) -> Cut:
-        pending, unpacker, base = self._pending, self._unpacker, self._told
+        pending, base = self._pending, self._told
+        skip, tell = self._unpacker.skip, self._unpacker.tell
         pending += data
-        unpacker.feed(data)
+        self._unpacker.feed(data)
         ends: list[int] = []
         wrong: tuple[str, bool] | None = None
         try:
             while True:
-                unpacker.skip()
-                ends.append(unpacker.tell() - base)
+                skip()
+                ends.append(tell() - base)
         except msgpack.OutOfData:
             pass
         except msgpack.StackError:
@@ -125,9 +126,9 @@ class Framer:
     def _take(self, ends: list[int], wrong: tuple[str, bool] | None) -> Cut:
         """Hand out the records before ``ends[-1]``, but stop at the first object that is no map."""
         starts = [0, *ends[:-1]] if ends else []
-        alien = next((i for i, head in enumerate(_pick(self._pending, starts)) if head not in _MAPS), None)
+        alien = len(starts) - len(_pick(self._pending, starts).lstrip(_MAPS))
         trailer = False
-        if alien is not None:
+        if alien < len(starts):
             start = starts[alien]
             trailer = bytes(self._pending[start : ends[alien]]).startswith(TRAILER_HEAD)
             more = len(self._pending) > ends[alien]

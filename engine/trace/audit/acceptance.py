@@ -86,14 +86,24 @@ class Acceptance(Rules):
             return
         take, verified = round_.take, round_.verified
         offered = len(drafts) if verified is None else verified
-        on_stop = bool(round_.emitted and self._stops and round_.emitted[-1] in self._stops)
-        rejected = take < offered and round_.cut != "stop" and not on_stop
-        self._index.append(round_.index)
-        self._seen.append(hash((round_.t1, drafts)))
-        self._offered.append(offered)
-        self._take.append(take)
-        self._flags.append(self._outcome * 2 + rejected)
+        rejected = take < offered and round_.cut != "stop"
+        if rejected and self._stops and round_.emitted and round_.emitted[-1] in self._stops:
+            rejected = False
+        try:
+            self._index.append(round_.index)
+            self._offered.append(offered)
+            self._take.append(take)
+        except OverflowError:
+            # Numbers as large as that are not counts: A1 and A2 tell of them.
+            self._leave_out()
+        else:
+            self._seen.append(hash((round_.t1, drafts)))
+            self._flags.append(self._outcome * 2 + rejected)
         self._outcome = _FULL if take >= offered else _SOME if take else _ZERO
+
+    def _leave_out(self) -> None:
+        for numbers in (self._index, self._offered, self._take):
+            del numbers[len(self._seen) :]
 
     def finish(self, found: Findings) -> None:
         if len(self._index) < _ENOUGH:

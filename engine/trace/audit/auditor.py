@@ -51,16 +51,15 @@ class Audit:
     def feed(self, record: AnyRecord | Unknown) -> list[Finding]:
         """Take in the next record; what it brings to light."""
         found = self._found
-        match record:
-            case Round() if record.index >= self._forked_at:
-                for see in self._rounds:
-                    see(record, found)
-            case Round():
-                self._order.round(record, found)
-                for rules in self._rules:
-                    rules.kept(record, found)
-            case _:
-                self._other(record)
+        if not isinstance(record, Round):
+            self._other(record)
+        elif record.index >= self._forked_at:
+            for see in self._rounds:
+                see(record, found)
+        else:
+            self._order.round(record, found)
+            for rules in self._rules:
+                rules.kept(record, found)
         return found.take() if found.new else []
 
     def finish(self, torn: TornAt | None = None) -> list[Finding]:

@@ -30,7 +30,8 @@ class Choices(Rules):
             if drafts[:take] != targets[:take]:
                 self._accepts_wrong(round_, drafts, targets, found)
             elif (
-                take < min(len(drafts), len(targets) - 1)
+                take < len(drafts)
+                and take < len(targets) - 1
                 and drafts[take] == targets[take]
                 and not self._was_cut(round_)
             ):

@@ -1,6 +1,5 @@
 """What an audit finds, and what a group of rules looks like to the auditor."""
 
-from collections import Counter
 from typing import Any
 
 import msgspec
@@ -31,20 +30,24 @@ class Findings:
 
     def __init__(self) -> None:
         self.new: list[Finding] = []
-        self._counts: Counter[tuple[str, str | None]] = Counter()
+        self._counts: dict[tuple[str, str | None], int] = {}
 
     def add(
         self, rule: str, round_: int | None, field: str | None, recorded: Any, recomputed: Any, message: str
     ) -> None:
         """Take in a finding."""
-        self.put(Finding(rule, round_, field, recorded, recomputed, message))
+        if self._is_listed(rule, field):
+            self.new.append(Finding(rule, round_, field, recorded, recomputed, message))
 
     def put(self, finding: Finding) -> None:
         """Take in a finding that is made already."""
-        key = finding.rule, finding.field
-        self._counts[key] += 1
-        if self._counts[key] <= LISTED:
+        if self._is_listed(finding.rule, finding.field):
             self.new.append(finding)
+
+    def _is_listed(self, rule: str, field: str | None) -> bool:
+        """Count one more finding; whether it is among the first."""
+        count = self._counts[rule, field] = self._counts.get((rule, field), 0) + 1
+        return count <= LISTED
 
     def take(self) -> list[Finding]:
         """The findings since the last call."""

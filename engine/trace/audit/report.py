@@ -8,6 +8,8 @@ from engine.errors import TraceError
 from engine.records import Round
 from engine.trace.audit.auditor import Audit
 from engine.trace.audit.finding import Finding
+from engine.trace.audit.setup import Setup
+from engine.trace.audit.sieve import Sieve
 from engine.trace.framing import Torn
 from engine.trace.reader import Trace
 
@@ -53,13 +55,14 @@ def reports(trace: Trace, every: int = EVERY) -> Iterator[Report]:
     findings: tuple[Finding, ...] = ()
     rounds, number, damage = 0, 0, None
     try:
-        for record in trace.records():
+        for record in trace.records(Sieve(Setup.of(trace.header)).decode):
             if new := auditor.feed(record):
                 findings += tuple(new)
             number += 1
-            rounds += isinstance(record, Round)
-            if isinstance(record, Round) and rounds % every == 0:
-                yield Report(str(trace.path), rounds, None, findings)
+            if isinstance(record, Round):
+                rounds += 1
+                if rounds % every == 0:
+                    yield Report(str(trace.path), rounds, None, findings)
     except TraceError as error:
         damage = Torn(error.byte or 0, number, str(error))
     torn = damage or trace.torn

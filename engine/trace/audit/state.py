@@ -1,5 +1,7 @@
 """A14: the state is as long as the text."""
 
+from typing import Any
+
 from engine.records import Round
 from engine.trace.audit.finding import Findings, Rules
 
@@ -20,17 +22,17 @@ class StateLengths(Rules):
         self._follower = _Follower()
 
     def round(self, round_: Round, found: Findings) -> None:
-        state = round_.state
-        # Where both are known, ``consumed`` is A7's to check: the state must be as long as the text.
-        held = round_.consumed if round_.pos is None else round_.pos + round_.count
-        if state is None or held is None:
+        state, pos, emitted = round_.state, round_.pos, round_.emitted
+        if state is None:
             return
-        for field in ("kv_len", "recurrent"):
-            length = state.get(field)
-            if length != held and length is not None and isinstance(length, int):
-                _base_is_off(round_, field, length, held, found)
+        # Where both are known, ``consumed`` is A7's to check: the state must be as long as the text.
+        held = round_.consumed if pos is None else pos + (round_.count if emitted is None else len(emitted))
+        if held is None:
+            return
+        if state.get("kv_len") != held or "recurrent" in state:
+            _compare(round_, state, held, found)
         length = state.get("draft_len")
-        if length is not None and isinstance(length, int):
+        if length is not None and isinstance(length, int) and not self._follower.goes_on(length, held):
             expected = self._follower.expected(round_, length, held)
             if expected is not None:
                 self._drafter_is_off(round_, length, expected, found)
@@ -57,6 +59,13 @@ class _Follower:
         self._to_start: int | None = None
         self._by_end = self._by_start = True
         self._full = False
+
+    def goes_on(self, length: int, held: int) -> bool:
+        """Whether this is the distance to the end that alone was left as a convention: the usual case."""
+        if not self._by_end or self._by_start or self._full or length - held != self._to_end:
+            return False
+        self._last = length
+        return True
 
     def expected(self, round_: Round, length: int, held: int) -> int | None:
         """What the length should have been if it breaks the convention, else ``None``."""
@@ -92,6 +101,13 @@ class _Follower:
         if self._by_end or to_start is None:
             return held + (to_end or 0)
         return pos + to_start
+
+
+def _compare(round_: Round, state: dict[str, Any], held: int, found: Findings) -> None:
+    for field in ("kv_len", "recurrent"):
+        length = state.get(field)
+        if length is not None and length != held and isinstance(length, int):
+            _base_is_off(round_, field, length, held, found)
 
 
 def _base_is_off(round_: Round, field: str, length: int, held: int, found: Findings) -> None:

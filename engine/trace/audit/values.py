@@ -7,17 +7,22 @@ from engine.records import End, Prefill, Round
 from engine.trace.audit.finding import Findings, Rules
 from engine.trace.audit.setup import Setup
 
-_ROUNDING = 1e-5
+ROUNDING = 1e-5
 """How far float32 arithmetic may push a probability out of [0, 1]."""
 
-_UNBOUNDED = 1 << 62
+UNBOUNDED = 1 << 62
+"""No id is as large."""
+
+
+class Sound(Round, frozen=True, kw_only=True, tag="round"):
+    """A round whose ids, probabilities and times were found to be right while it was decoded."""
 
 
 class Values(Rules):
     """A11 ids inside the vocabulary, probabilities in [0, 1], times finite and not negative; A12 non-finite rows."""
 
     def __init__(self, setup: Setup) -> None:
-        self._vocab = setup.vocab or _UNBOUNDED
+        self._vocab = setup.vocab or UNBOUNDED
 
     def prefill(self, prefill: Prefill, found: Findings) -> None:
         if prefill.next is not None:
@@ -25,6 +30,13 @@ class Values(Rules):
         _times(None, {"prefill.ms": prefill.ms, "prefill.plain_ms": prefill.plain_ms}, found)
 
     def round(self, round_: Round, found: Findings) -> None:
+        # Any other class is ``Sound``; isinstance takes longer than to look at most of the values.
+        if type(round_) is Round:
+            self._values(round_, found)
+        if round_.nonfinite:
+            _nonfinite(round_, found)
+
+    def _values(self, round_: Round, found: Findings) -> None:
         drafts, targets, t1, following = round_.drafts, round_.targets, round_.t1, round_.next
         if drafts is not None and targets is not None and t1 is not None and following is not None:
             ids = (t1, following, *drafts, *targets)
@@ -37,9 +49,7 @@ class Values(Rules):
         draft_p, target_p, accept_p = round_.draft_p or (), round_.target_p or (), round_.accept_p or ()
         probabilities = draft_p + target_p + accept_p
         if probabilities and not (
-            min(probabilities) >= -_ROUNDING
-            and max(probabilities) <= 1 + _ROUNDING
-            and math.isfinite(sum(probabilities))
+            min(probabilities) >= -ROUNDING and max(probabilities) <= 1 + ROUNDING and math.isfinite(sum(probabilities))
         ):
             _probabilities(round_, found)
         ms = round_.ms
@@ -48,8 +58,6 @@ class Values(Rules):
             # A sum of finite times is finite; NaN and infinity survive it.
             if not (min(times) >= 0 and sum(times) < math.inf):
                 _times(round_.index, {f"ms.{phase}": value for phase, value in ms.items()}, found)
-        if round_.nonfinite:
-            _nonfinite(round_, found)
 
     def end(self, end: End, found: Findings) -> None:
         _times(None, {"end.plain_ms": end.plain_ms}, found)
@@ -65,7 +73,10 @@ class Values(Rules):
     def _candidates(self, round_: Round, found: Findings) -> None:
         for field in ("top", "draft_top"):
             for row in getattr(round_, field) or ():
-                self._ids(round_.index, field, [token for token, _ in row], found)
+                for token, _ in row:
+                    if not 0 <= token < self._vocab:
+                        self._ids(round_.index, field, (token,), found)
+                        break
 
     def _ids(self, index: int | None, field: str, ids: Sequence[int], found: Findings) -> None:
         for token in ids:
@@ -77,7 +88,7 @@ class Values(Rules):
                     token,
                     None,
                     f"{_where(index)}{field} holds token {token}, outside the vocabulary"
-                    + (f" of {self._vocab}" if self._vocab != _UNBOUNDED else "")
+                    + (f" of {self._vocab}" if self._vocab != UNBOUNDED else "")
                     + ": a padding id, or an id of another tokenizer",
                 )
                 return
@@ -87,7 +98,7 @@ def _probabilities(round_: Round, found: Findings) -> None:
     for field in ("draft_p", "target_p", "accept_p"):
         for j, p in enumerate(getattr(round_, field) or ()):
             behind = field != "draft_p" and j > round_.take
-            if -_ROUNDING <= p <= 1 + _ROUNDING or (math.isnan(p) and behind and round_.nonfinite):
+            if -ROUNDING <= p <= 1 + ROUNDING or (math.isnan(p) and behind and round_.nonfinite):
                 continue
             # A broken row that decides is rule A12's.
             if math.isnan(p) and round_.nonfinite:

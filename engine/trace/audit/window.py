@@ -29,11 +29,11 @@ class FallbackRule(Rules):
         self._said_drafting = self._said_early = False
 
     def round(self, round_: Round, found: Findings) -> None:
-        reason, was_off = round_.reason, self._off
+        reason, was_off, emitted = round_.reason, self._off, round_.emitted
         if round_.form != "plain":
             if was_off and not self._resumes:
                 self._drafts_after_off(round_, found)
-            self._record(round_.count)
+            self._record(round_.count if emitted is None else len(emitted))
         elif reason == "zero-draft":
             self._record(1)
         elif reason == "cooldown":
