@@ -6,6 +6,8 @@ All ways take turns in one process with the same number of threads. A figure is 
 (the prompt's pass apart); a ratio is the peer's time a token over ours in the same turn, and the median over the turns.
 Where weights come to lie in memory makes a difference of tens of per cent, and follows the order in which models are
 loaded: everything is measured once with ours loaded first and once with it loaded last, and both medians are shown.
+``--huge-pages`` puts everything on huge pages before it is measured, which takes that difference away.
+``--clock cpu`` counts processor time in place of time, for one thread on a machine that is busy with other work.
 
 It needs onnxruntime-genai, and with ``--hf`` torch and transformers.
 """
@@ -14,11 +16,13 @@ import argparse
 import gc
 import json
 import statistics
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from benchmarks.huge_pages import collapse, megabytes
 from engine.drafters.lookup import LookupDrafter
 from engine.loop import Run, prefill, rounds
 from engine.opening import Models, open_models
@@ -47,8 +51,11 @@ class Decoded(NamedTuple):
 Way = Callable[[list[int], int], Decoded]
 """Decodes so many tokens after a prompt."""
 
+Clock = Callable[[], float]
+CLOCKS: dict[str, Clock] = {"wall": time.perf_counter, "cpu": time.process_time}
 
-def ours(models: Models, k: int, *, lookup: bool) -> Way:
+
+def ours(models: Models, k: int, clock: Clock, *, lookup: bool) -> Way:
     """This engine, as ``specstep record`` runs it, without the record."""
 
     def decode(prompt: list[int], count: int) -> Decoded:
@@ -56,15 +63,15 @@ def ours(models: Models, k: int, *, lookup: bool) -> Way:
         drafter = LookupDrafter() if lookup else None
         options = Options(k=k, max_tokens=count, stop_tokens=models.stop_tokens)
         run = Run(models.base, drafter, len(prompt), prefill(models.base, prompt), options)
-        began = time.perf_counter()
+        began = clock()
         for _ in rounds(run):
             pass
-        return Decoded(run.emitted, (time.perf_counter() - began) * 1000 / len(run.emitted))
+        return Decoded(run.emitted, (clock() - began) * 1000 / len(run.emitted))
 
     return decode
 
 
-def genai(folder: Path, threads: int, k: int, *, ngram: bool) -> Way:
+def genai(folder: Path, threads: int, k: int, clock: Clock, *, ngram: bool) -> Way:
     """onnxruntime-genai's ``Generator``, with its own settings but for the threads."""
     import onnxruntime_genai as og  # noqa: PLC0415 (an optional peer)
 
@@ -81,17 +88,17 @@ def genai(folder: Path, threads: int, k: int, *, ngram: bool) -> Way:
         generator = og.Generator(model, params)
         generator.append_tokens(prompt)
         generator.generate_next_token()
-        began, first = time.perf_counter(), generator.token_count()
+        began, first = clock(), generator.token_count()
         while not generator.is_done():
             generator.generate_next_token()
-        ms = (time.perf_counter() - began) * 1000
+        ms = (clock() - began) * 1000
         made = generator.token_count() - first
         return Decoded([int(token) for token in generator.get_sequence(0)[len(prompt) :]], ms / made)
 
     return decode
 
 
-def transformers(folder: Path, threads: int, k: int) -> Way:
+def transformers(folder: Path, threads: int, k: int, clock: Clock) -> Way:
     """transformers' prompt lookup, in float32 on the CPU."""
     import torch  # noqa: PLC0415 (an optional peer)
     from transformers import AutoModelForCausalLM  # noqa: PLC0415
@@ -103,13 +110,13 @@ def transformers(folder: Path, threads: int, k: int) -> Way:
         ids = torch.tensor([prompt])
         settings = {"attention_mask": torch.ones_like(ids), "do_sample": False, "prompt_lookup_num_tokens": k}
         with torch.inference_mode():
-            began = time.perf_counter()
+            began = clock()
             model.generate(ids, max_new_tokens=1, **settings)
-            first = time.perf_counter() - began
-            began = time.perf_counter()
+            first = clock() - began
+            began = clock()
             whole = model.generate(ids, max_new_tokens=count, **settings)[0].tolist()
         # The prompt's pass and the first token are taken off: they were timed alone.
-        ms = (time.perf_counter() - began - first) * 1000
+        ms = (clock() - began - first) * 1000
         made = len(whole) - len(prompt) - 1
         return Decoded(whole[len(prompt) :], ms / made)
 
@@ -123,16 +130,20 @@ PAIRS = {"plain": "genai plain", "lookup": "genai n-gram", "lookup ": "transform
 def loaded(args: argparse.Namespace, *, first: bool) -> tuple[Models, dict[str, Way]]:
     """Everything, with ours before the peers or behind them."""
     ways: dict[str, Way] = {}
+    clock = CLOCKS[args.clock]
     models = open_models(str(args.folder), Setup(threads=args.threads)) if first else None
     if "genai" in args.peers:
-        ways["genai plain"] = genai(args.folder, args.threads, args.k, ngram=False)
-        ways["genai n-gram"] = genai(args.folder, args.threads, args.k, ngram=True)
+        ways["genai plain"] = genai(args.folder, args.threads, args.k, clock, ngram=False)
+        ways["genai n-gram"] = genai(args.folder, args.threads, args.k, clock, ngram=True)
     if args.hf is not None:
-        ways["transformers lookup"] = transformers(args.hf, args.threads, args.k)
+        ways["transformers lookup"] = transformers(args.hf, args.threads, args.k, clock)
     models = models or open_models(str(args.folder), Setup(threads=args.threads))
     if "genai" in args.peers:
-        ways["plain"] = ours(models, args.k, lookup=False)
-    ways["lookup"] = ours(models, args.k, lookup=True)
+        ways["plain"] = ours(models, args.k, clock, lookup=False)
+    ways["lookup"] = ours(models, args.k, clock, lookup=True)
+    if args.huge_pages:
+        collapse()
+        print(f"{megabytes()} MB are on huge pages", file=sys.stderr)
     return models, ways
 
 
@@ -166,7 +177,11 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--k", type=int, default=8)
     parser.add_argument("--prompts", nargs="+", choices=PROMPTS, default=list(PROMPTS))
+    parser.add_argument("--clock", choices=CLOCKS, default="wall")
+    parser.add_argument("--huge-pages", action="store_true")
     args = parser.parse_args()
+    if args.clock == "cpu" and args.threads > 1:
+        parser.error("--clock cpu adds up the time of all threads: it is for --threads 1")
     turns: dict[bool, dict[str, dict[str, list[Decoded]]]] = {}
     for first in (True, False):
         models, ways = loaded(args, first=first)
