@@ -1,8 +1,8 @@
-"""What the screen costs over a trace of a million rounds: first paint, step, jump, run to a breakpoint, memory.
+"""What the screen costs: its start, and over a trace of a million rounds step, jump, run to a breakpoint, memory.
 
 Run ``python -m benchmarks.screen [--rounds N] [--folder DIR] [--trace FILE]``; the trace takes about 600 bytes a round.
-Times are CPU times of the thread that paints, medians where there are many; the first paint also as wall time, which a
-busy machine stretches.
+Times are CPU times of the thread that paints, medians where there are many; of the start the CPU time of the process,
+from its very beginning to a picture with a round in it, and wall time, which a busy machine stretches.
 """
 
 import argparse
@@ -18,8 +18,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from benchmarks.trace_speed import make
 from engine.conditions import Condition
@@ -29,28 +30,78 @@ from engine.trace.reader import open_trace
 SIZE = (120, 40)
 JUMPS = 50
 CONDITIONS = ("take == 0 and pos > 1e9", "gap < 0", "ms.verify > 20 and known gap", "mean < bar", 'text contains "no"')
-PAINTED = b"round "
-"""What stands in the header once a round is shown."""
+STARTS = 5
+ENTRY = "from tui.command import main; main()"
 
 
-def first_paint(path: Path) -> tuple[float, float]:
-    """Seconds from the start of a process to the first picture with a round in it: on the wall, and of CPU."""
+class Cost(NamedTuple):
+    """Seconds since a process was started: of its CPU, and on the wall."""
+
+    cpu: float
+    wall: float
+
+
+class Awaited(NamedTuple):
+    """A text of the screen, and the keys that are pressed once it is there."""
+
+    text: bytes
+    keys: bytes = b""
+
+
+ROUND = (Awaited(" · token ".encode()),)
+"""Stands in the header once a round is shown."""
+LIVE = (Awaited(b"gives it up"), Awaited(b"no round yet", b"n"), *ROUND)
+"""A live run: what it waits for, then that it may be stepped, then its first round."""
+
+
+def start(words: Sequence[str], awaited: Sequence[Awaited], environ: Mapping[str, str]) -> list[Cost]:
+    """Start the screen in a terminal of its own; what each of the awaited texts has cost when it was painted."""
     began = time.perf_counter()
     pid, terminal = pty.fork()
     if pid == 0:
-        os.environ.update(TERM="xterm-256color", COLUMNS=str(SIZE[0]), LINES=str(SIZE[1]))
-        os.execv(sys.executable, [sys.executable, "-c", "from tui.command import main; main()", str(path)])
-    seen = b""
-    while PAINTED not in seen:
-        ready, _, _ = select.select([terminal], [], [], 60)
-        if not ready:
-            raise SystemExit("nothing was painted for a minute")
-        seen += os.read(terminal, 1 << 16)
-    wall, spent = time.perf_counter() - began, _cpu(pid)
+        size = {"TERM": "xterm-256color", "COLUMNS": str(SIZE[0]), "LINES": str(SIZE[1])}
+        os.execve(sys.executable, [sys.executable, "-c", ENTRY, *words], {**environ, **size})
+    costs, seen = [], b""
+    for text, keys in awaited:
+        while text not in seen:
+            ready, _, _ = select.select([terminal], [], [], 60)
+            if not ready:
+                raise SystemExit(f"{text!r} was not painted for a minute")
+            seen += os.read(terminal, 1 << 16)
+        costs.append(Cost(_cpu(pid), time.perf_counter() - began))
+        seen = b""
+        os.write(terminal, keys)
     os.kill(pid, 9)
     os.waitpid(pid, 0)
     os.close(terminal)
-    return wall, spent
+    return costs
+
+
+def starts(words: Sequence[str], awaited: Sequence[Awaited], environ: Mapping[str, str]) -> list[Cost]:
+    """The medians of several starts."""
+    start(words, awaited, environ)
+    runs = [start(words, awaited, environ) for _ in range(STARTS)]
+    return [
+        Cost(*(statistics.median(values) for values in zip(*costs, strict=True))) for costs in zip(*runs, strict=True)
+    ]
+
+
+def print_starts(path: Path, folder: Path) -> None:
+    """The start over a trace, byte-compiled as an installed package is and from source; through Typer; and live."""
+    state = {"XDG_STATE_HOME": str(folder / "state"), "XDG_CONFIG_HOME": str(folder / "config")}
+    source = {**os.environ, **state, "PYTHONDONTWRITEBYTECODE": "1"}
+    compiled = {**os.environ, **state, "PYTHONPYCACHEPREFIX": str(folder / "compiled")}
+    compiled.pop("PYTHONDONTWRITEBYTECODE", None)
+    waiting, opened, first = starts((), LIVE, compiled)
+    for name, cost in (
+        ("first paint", starts((str(path),), ROUND, compiled)[0]),
+        ("first paint, an option", starts(("--theme", "specstep-light", str(path)), ROUND, compiled)[0]),
+        ("first paint, from source", starts((str(path),), ROUND, source)[0]),
+        ("live: first paint", waiting),
+        ("live: model loaded", opened),
+        ("live: first round", first),
+    ):
+        print(f"{name:24s} {cost.cpu:8.2f} s of the screen's CPU, {cost.wall:.2f} s on the wall")
 
 
 def _cpu(pid: int) -> float:
@@ -123,8 +174,7 @@ def main() -> None:
         path = chosen.trace or Path(folder) / "trace.msgpack"
         if chosen.trace is None:
             make(path, chosen.rounds)
-        wall, spent = min(first_paint(path) for _ in range(3))
-        print(f"first paint              {spent:8.2f} s of CPU, {wall:.2f} s on the wall")
+        print_starts(path, Path(folder))
         for condition in CONDITIONS:
             rate = rounds_a_second(path, condition, 200_000)
             print(f"to a breakpoint          {rate:8.0f} rounds a second, {condition}")
