@@ -84,9 +84,10 @@ class WeightFile:
         assert self._file is not None, "the weight file is not open"
         self._file.write(b"\0" * (-self._file.tell() % ALIGNMENT))
         data = np.ascontiguousarray(array)
+        raw = data.reshape(-1).data.cast("B")  # where they are: a large tensor is not copied once more
         dtype = helper.np_dtype_to_tensor_dtype(data.dtype)
         stored = Stored(name, dtype, data.shape, self._file.tell(), data.nbytes)
-        self._file.write(data.tobytes())
+        self._file.write(raw)
         self._stored[name] = stored
-        self._digests[name] = hashlib.sha256(data.tobytes()).digest()
+        self._digests[name] = hashlib.sha256(raw).digest()
         return stored
