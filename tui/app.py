@@ -1,6 +1,9 @@
 """The application: themes, and one screen over one source."""
 
+from typing import ClassVar
+
 from textual.app import App
+from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
 from engine.errors import SpecstepError
@@ -17,6 +20,7 @@ class SpecstepApp(App[SpecstepError]):
     TITLE = "specstep"
     ENABLE_COMMAND_PALETTE = False
     CSS_PATH = "screens/main.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c", "leave", show=False, priority=True)]
 
     def __init__(
         self,
@@ -42,6 +46,13 @@ class SpecstepApp(App[SpecstepError]):
 
     async def action_quit(self) -> None:
         self._main.action_quit()
+
+    def action_leave(self) -> None:
+        """Close what stands over the screen, else stop what runs, else leave."""
+        if self.screen is self._main:
+            self._main.action_leave()
+        else:
+            self.screen.dismiss()
 
     def get_default_screen(self) -> Screen[None]:
         return self._main

@@ -38,7 +38,7 @@ KEYS: tuple[Key, ...] = (
         "event",
         "Next event: the flip, all or none accepted, a near-tie, a finding, a slow round, a warning.",
         MOVE,
-        5,
+        6,
     ),
     Key("event.previous", ("E",), "E", "do('events.step', -1)", "event back", "Previous event.", MOVE),
     Key(
@@ -49,7 +49,7 @@ KEYS: tuple[Key, ...] = (
         "go to",
         "Go to 812, tok 5000, t 12.5, 50%, flip, start, end.",
         MOVE,
-        6,
+        8,
     ),
     Key("search", ("slash",), "/", "do('search.ask')", "search", "Look for a text in what the run emitted.", MOVE),
     Key(
@@ -78,10 +78,29 @@ KEYS: tuple[Key, ...] = (
     Key("run.play", ("space",), "space", "play", "run", "Run, and pause again.", RUN, 4, 1),
     Key("run.faster", ("plus",), "+", "faster(1)", "faster", "More rounds a second.", RUN, 0, 2),
     Key("run.slower", ("minus",), "-", "faster(-1)", "slower", "Fewer rounds a second.", RUN, 0, 3),
-    Key("run.interrupt", ("escape",), "esc", "interrupt", "stop", "Stop running; drop a count.", RUN, 0, 4),
-    Key("run.on", ("c",), "c", "do('breaks.run', 1)", "run on", "Run on to the next breakpoint, or the end.", RUN),
+    Key(
+        "run.interrupt",
+        ("escape",),
+        "esc",
+        "interrupt",
+        "stop",
+        "Stop running; drop a count. ctrl+c stops too, twice it leaves.",
+        RUN,
+        0,
+        4,
+    ),
+    Key("run.on", ("c",), "c", "do('breaks.run', 1)", "run on", "Run on to the next breakpoint, or the end.", RUN, 5),
     Key("run.back", ("C",), "C", "do('breaks.run', -1)", "run back", "Run back to the breakpoint before.", RUN),
-    Key("break.set", ("b",), "b", "do('breaks.set')", "break", "Break here or at a condition; 812b at round 812.", RUN),
+    Key(
+        "break.set",
+        ("b",),
+        "b",
+        "do('breaks.set')",
+        "break",
+        "Break here or at a condition; 812b at round 812.",
+        RUN,
+        7,
+    ),
     Key("break.list", ("B",), "B", "do('breaks.list')", "breaks", "The breakpoints: hits, on and off, edit, go.", RUN),
     Key("break.previous", ("f7",), "F7", "do('breaks.walk', -1)", "hit back", "Previous hit of a breakpoint.", RUN),
     Key("break.next", ("f8",), "F8", "do('breaks.walk', 1)", "hit", "Next hit of a breakpoint.", RUN),
@@ -151,8 +170,8 @@ KEYS: tuple[Key, ...] = (
     Key("tour", ("D",), "D", "do('touring.start')", "tour", "A tour of the fallback; from there, of faults.", REST),
     Key("palette", ("colon", "ctrl+p"), ":", "palette", "palette", "Every action, found by its name.", REST),
     Key("about", ("i",), "i", "do('about.open')", "about", "What this is a run of: model, device, options.", REST),
-    Key("help", ("question_mark", "f1"), "?", "help", "help", "This page.", REST, 7, 5),
-    Key("quit", ("q",), "q", "quit", "quit", "Quit.", REST, 8, 6),
+    Key("help", ("question_mark", "f1"), "?", "help", "help", "This page.", REST, 9, 5),
+    Key("quit", ("q",), "q", "quit", "quit", "Quit.", REST, 10, 6),
 )
 
 
@@ -180,9 +199,18 @@ def bound(keys: Sequence[Key] = KEYS) -> tuple[Bound, ...]:
     return digits + others
 
 
-def footer(width: int, *, playing: bool, keys: Sequence[Key] = KEYS) -> tuple[Hint, ...]:
-    """The keys of the footer, at most seven and no more than fit into ``width`` cells; help and quit stay longest."""
-    ranked = sorted((key for key in keys if _rank(key, playing)), key=lambda key: _rank(key, playing))
+def footer(
+    width: int, *, playing: bool, begun: bool = True, breaks: bool = False, keys: Sequence[Key] = KEYS
+) -> tuple[Hint, ...]:
+    """The keys of the footer, at most seven and no more than fit into ``width`` cells; help and quit stay longest.
+
+    What would do nothing gives way to what would: back before a second round was ``begun``, on to a breakpoint where
+    there are no ``breaks``.
+    """
+    idle = {"round.previous": begun, "run.on": breaks}
+    ranked = sorted(
+        (key for key in keys if _rank(key, playing) and idle.get(key.id, True)), key=lambda key: _rank(key, playing)
+    )
     keep = [key for key in ranked if key.id in ("help", "quit")]
     for key in ranked:
         if key not in keep and len(keep) < 7 and footer_width([*keep, key]) <= width:

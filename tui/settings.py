@@ -28,7 +28,7 @@ _MOVES = ("home", "end", "pageup", "pagedown", "up", "down", "left", "right")
 _NAMED = {"escape", "enter", "tab", "space", "backspace", "delete", "insert", *_MOVES, *_SPELLED.values()} | {
     f"f{number}" for number in range(1, 25)
 }
-_TAKEN = {"ctrl+q": "quits", "ctrl+c": "copies"}
+_TAKEN = {"ctrl+q": "quits", "ctrl+c": "interrupts"}
 _SHOWN = {name: sign for sign, name in _SPELLED.items()} | {"up": "↑", "down": "↓", "escape": "esc"}
 
 

@@ -62,6 +62,15 @@ def test_the_footer_fits_and_always_holds_help_and_quit(width: int, playing: boo
     assert hints[0].shown == ("space" if playing else "n")
 
 
+def test_the_footer_leaves_out_what_would_do_nothing() -> None:
+    def told(*, begun: bool = True, breaks: bool = False) -> list[str]:
+        return [hint.shown for hint in footer(80, playing=False, begun=begun, breaks=breaks)]
+
+    assert told(begun=False) == ["n", "s", "space", "e", "b", "?", "q"]
+    assert told() == ["n", "p", "s", "space", "e", "?", "q"]
+    assert told(breaks=True) == ["n", "p", "s", "space", "c", "?", "q"]
+
+
 def test_the_footer_shows_more_where_there_is_room() -> None:
     assert len(footer(80, playing=False)) == 7
     assert len(footer(40, playing=False)) < 7

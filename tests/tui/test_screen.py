@@ -384,3 +384,15 @@ def test_the_live_source_knows_when_only_the_end_is_left() -> None:
     source.finish()
     assert not source.spent
     assert source.end is not None
+
+
+async def test_ctrl_c_stops_what_runs_and_a_second_one_leaves() -> None:
+    async with running(live(), (80, 24)) as screen:
+        await screen.press("question_mark", "ctrl+c")
+        assert screen.app.screen is screen.main
+        await screen.press("space", "ctrl+c")
+        assert not screen.session.playing
+        assert "interrupted; ctrl+c again leaves, and so does q" in screen.lines[-2]
+        assert screen.app.is_running
+        await screen.pilot.press("ctrl+c")
+        assert screen.app._exit

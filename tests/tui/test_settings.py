@@ -102,8 +102,9 @@ async def test_remapped_keys_act_and_stand_in_footer_help_and_status() -> None:
     async with running(finished(live()), (80, 24), keys=keys) as screen:
         assert "j next" in screen.lines[-2]
         assert "F2 explains" in screen.lines[-2]
-        assert screen.lines[-1].startswith(" j next  k back")
+        assert screen.lines[-1].startswith(" j next  s into")
         await screen.press("j", "right", "n", "p")
+        assert screen.lines[-1].startswith(" j next  k back")
         assert screen.session.moment == Moment(2)
         await screen.press("k", "f2")
         assert screen.session.moment == Moment(1)
@@ -177,3 +178,9 @@ async def test_a_key_of_ones_own_is_named_wherever_keys_are() -> None:
         while screen.session.source.live:
             await screen.settle()
         assert "j on" in screen.text
+
+
+async def test_the_palette_shows_panes_too() -> None:
+    async with running(sunk(), (80, 24)) as screen:
+        await screen.press("colon", *"cost", "space", *"pane", "enter")
+        assert screen.main.active == 4

@@ -40,7 +40,7 @@ class Marking(Feature):
             return
         known = session.bookmarks.names.get(index)
         name = known if known else f"mark {len(session.bookmarks) + 1}"
-        hint = f"A name for round {index}, and enter; ' lists the marks. Escape leaves it."
+        hint = f"A name for round {index}, and enter; {session.key('mark.go')} lists the marks. Escape leaves it."
 
         def answer(text: str) -> None:
             session.bookmarks.set(index, text)

@@ -5,11 +5,21 @@ from engine.whatif import Rule
 from tui import layout
 from tui.changes import Changes
 from tui.features.feature import Feature
+from tui.keys import ascii_of
 from tui.lines import Line, Span, fit, flow
 from tui.live import LiveSource
 from tui.marks import Role
 from tui.session import Session
 from tui.whatif import FORMS, WhatIf
+
+_CAN = [
+    (("pane.up", "pane.down"), "bar"),
+    (("whatif.narrow", "whatif.widen"), "window"),
+    (("whatif",), "type"),
+    (("whatif.auto",), "break-even"),
+    (("whatif.sweep",), "sweep"),
+]
+"""What can be done in a what-if, by the ids of keys."""
 
 
 class Asking(Feature):
@@ -83,11 +93,12 @@ class Asking(Feature):
         session, marks = self.host.session, self.host.marks
         if session is None or session.whatif is None:
             return []
-        arrows = "up down" if marks.plain_text else "↑ ↓"
-        keys = [(arrows, "bar"), ("< >", "window"), ("w", "type"), ("a", "break-even"), ("v", "sweep")]
-        if isinstance(session.source, LiveSource):
-            keys.append(("enter", "fork"))
-        parts = [(Span(key, Role.KEY), Span(f" {word}", Role.DIM)) for key, word in (*keys, ("esc", "leave"))]
+        can = [*_CAN, (("enter",), "fork")] if isinstance(session.source, LiveSource) else _CAN
+        parts = []
+        for ids, word in (*can, (("run.interrupt",), "leave")):
+            keys = " ".join(map(session.key, ids))
+            shown = ascii_of(keys) if marks.plain_text else keys
+            parts.append((Span(shown, Role.KEY), Span(f" {word}", Role.DIM)))
         return [fit((Span(" what if  ", Role.STRONG), *line), width, marks) for line in flow(parts, width - 10)[:1]]
 
     def _begin(self, session: Session) -> WhatIf:

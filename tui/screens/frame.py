@@ -103,7 +103,7 @@ class Frame(Screen[None]):
         self._bar("header", lambda width: self._header(session, width), by_role)
         self._bar("status", lambda width: self._status(session, busy, width), by_role)
         playing = session is not None and (session.playing or session.owed > 0 or session.running != "")
-        self._bar("footer", lambda width: self._footer(width, playing), by_role)
+        self._bar("footer", lambda width: self._footer(session, width, playing), by_role)
 
     def _adapt(self) -> None:
         """Take the classes of the terminal's size, as Textual does at a resize: before there is anything to restyle."""
@@ -131,9 +131,11 @@ class Frame(Screen[None]):
             session, busy, self.marks, width, self._story(session), self.keys
         )
 
-    def _footer(self, width: int, playing: bool) -> Line:
+    def _footer(self, session: Session | None, width: int, playing: bool) -> Line:
         line: Line = ()
-        self.hints = footer(width, playing=playing, keys=self.keys)
+        begun = session is not None and session.moment.index > 0
+        breaks = session is not None and bool(session.breakpoints.enabled)
+        self.hints = footer(width, playing=playing, begun=begun, breaks=breaks, keys=self.keys)
         for hint in self.hints:
             line += (Span(f" {hint.shown}", Role.KEY), Span(f" {hint.label} ", Role.DIM))
         return line

@@ -129,6 +129,10 @@ class MainScreen(WalkScreen):
         self.active = (self.active - 1 + step) % len(layout.NAMES) + 1
         self.repaint()
 
+    def action_pane(self, number: int) -> None:
+        self.active = number
+        self.repaint()
+
     def action_zoom(self) -> None:
         self.zoomed = not self.zoomed
         self.repaint()

@@ -6,10 +6,17 @@ from typing import ClassVar
 from textual import events
 from textual.binding import Binding, BindingType
 
-from tui.keys import Key, ascii_of
+from tui import layout
+from tui.keys import LOOK, Key, ascii_of
 from tui.lines import Line, Span, left
 from tui.marks import Marks, Role
 from tui.screens.listing import ListingScreen
+
+_PANES = tuple(
+    Key(f"pane.{number}", (), str(number), f"pane({number})", name.lower(), f"Show or focus the {name} pane.", LOOK)
+    for number, name in enumerate(layout.NAMES, 1)
+)
+"""What a digit alone does, which waits to become a count."""
 
 
 def matching(words: str, keys: tuple[Key, ...]) -> list[Key]:
@@ -35,7 +42,7 @@ class PaletteScreen(ListingScreen, inherit_bindings=False):
 
     def __init__(self, marks: Marks, keys: tuple[Key, ...], run: Callable[[str], Awaitable[None]]) -> None:
         super().__init__(marks, "Do")
-        self._keys = tuple(key for key in keys if key.id != "palette")
+        self._keys = (*(key for key in keys if key.id != "palette"), *_PANES)
         self._run = run
         self._typed = ""
         self._found = matching("", self._keys)

@@ -11,6 +11,9 @@ from tui.screens.hosting import HostScreen
 from tui.session import Session
 from tui.waiting import Waiting
 
+_LEAVES = 3.0
+"""Seconds in which a second ctrl+c leaves."""
+
 
 class WalkScreen(HostScreen):
     """Moves the cursor, by keys or by the beat."""
@@ -18,6 +21,7 @@ class WalkScreen(HostScreen):
     def __init__(self, marks: Marks, waiting: Waiting, keys: tuple[Key, ...] = KEYS) -> None:
         super().__init__(marks, waiting, keys)
         self._beat: Timer | None = None
+        self._leaving = False
 
     def action_forward(self) -> None:
         self._walk(1, lambda session, count: session.forward(count))
@@ -53,6 +57,24 @@ class WalkScreen(HostScreen):
         if isinstance(session.source, LiveSource):
             session.source.interrupt()
         self.after()
+
+    def action_leave(self) -> None:
+        """Stop what runs, and leave when this comes a second time."""
+        session = self._session
+        if session is None or self._leaving:
+            self.action_quit()
+            return
+        self._leaving = True
+        self.set_timer(_LEAVES, self._stay)
+        busy = session.playing or session.owed
+        session.interrupt()
+        if isinstance(session.source, LiveSource):
+            session.source.interrupt()
+        again = f"ctrl+c again leaves, and so does {session.key('quit')}"
+        self.say(f"interrupted; {again}" if busy else again)
+
+    def _stay(self) -> None:
+        self._leaving = False
 
     def after(self) -> None:
         super().after()
