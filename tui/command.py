@@ -8,9 +8,9 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 
-from engine.commands.run_values import BAR, DRAFTS, WINDOW
+from engine.commands.ending import ending
+from engine.commands.run_values import VARIABLES
 from engine.commands.table import COMMANDS, COMPLETION
-from engine.errors import SpecstepError
 
 OWN = {
     "demo": "tui.commands.demo:demo",
@@ -26,23 +26,13 @@ _COMPLETE = "_SPECSTEP_COMPLETE"
 def main() -> None:
     """The ``specstep`` command."""
     words = sys.argv[1:]
-    try:
+    with ending():
         if is_plain(words, os.environ):
             from tui.commands.starting import start  # noqa: PLC0415
 
             start(words)
         else:
             _read(words)
-    except SpecstepError as error:
-        from engine.commands.exits import complain_of, exit_of  # noqa: PLC0415 (Typer)
-
-        complain_of(error)
-        sys.exit(exit_of(error))
-    except KeyboardInterrupt:
-        from engine.commands.exits import Exit, complain  # noqa: PLC0415
-
-        complain("interrupted")
-        sys.exit(Exit.INTERRUPTED)
 
 
 def is_plain(words: Sequence[str], environ: Mapping[str, str]) -> bool:
@@ -50,7 +40,7 @@ def is_plain(words: Sequence[str], environ: Mapping[str, str]) -> bool:
     if _COMPLETE in environ:
         return False
     if not words:
-        return not {DRAFTS, BAR, WINDOW} & environ.keys()
+        return not VARIABLES & environ.keys()
     word = words[0]
     return len(words) == 1 and word != "" and not word.startswith("-") and not _is_command(word)
 

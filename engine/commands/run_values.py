@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
 DRAFTS, BAR, WINDOW = "DFLASH2_K", "DFLASH2_FALLBACK", "DFLASH2_FALLBACK_ROUNDS"
 """Variables of the environment: defaults of ``--k``, ``--fallback-below`` and ``--fallback-window``."""
+VARIABLES = frozenset((DRAFTS, BAR, WINDOW))
 
 
 def bar_of(text: str) -> float | None:

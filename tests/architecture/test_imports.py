@@ -41,6 +41,11 @@ def test_the_command_line_starts_without_numpy_onnxruntime_or_the_screen() -> No
     assert not {"textual", "rich", "tui", "numpy", "onnxruntime", "tokenizers"} & loaded("import engine.cli")
 
 
+def test_the_engine_of_a_screen_is_started_without_typer() -> None:
+    used = "engine.__main__, engine.commands.ending, engine.commands.requests, engine.commands.serving"
+    assert not {"textual", "rich", "tui", "typer", "pydantic"} & loaded(f"import {used}, engine.process.service")
+
+
 @pytest.mark.parametrize("command", ["stats", "show --round 0", "trace info"])
 def test_reading_a_trace_loads_neither_the_screen_nor_a_model_runtime(tmp_path: Path, command: str) -> None:
     trace = recorded(tmp_path / "run.msgpack")

@@ -273,7 +273,7 @@ def main() -> None:
     """Serve, as the command ``specstep engine --wait`` does."""
     import faulthandler  # noqa: PLC0415
 
-    from engine.commands.engine import claimed  # noqa: PLC0415
+    from engine.commands.serving import claimed  # noqa: PLC0415
 
     faulthandler.enable()
     fault, at = FAULTS[sys.argv[1]], int(sys.argv[2])

@@ -1,0 +1,39 @@
+"""An engine on this process's own stdin and stdout, whoever read its command line. No Typer."""
+
+import faulthandler
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from engine.errors import Refused
+
+if TYPE_CHECKING:
+    from engine.request import LiveRequest
+
+STDIN, STDOUT, STDERR = 0, 1, 2
+
+
+def serve_here(request: "Callable[[], LiveRequest]", *, wait: bool, share: Path | None = None) -> bool:
+    """Serve until told to quit; whether there was a run.
+
+    Raises:
+        SpecstepError: the run cannot be served, or broke.
+    """
+    from engine.process.service import serve  # noqa: PLC0415 (numpy: only for a run)
+
+    if os.isatty(STDOUT):
+        raise Refused("an engine speaks MessagePack on stdin and stdout: it is for a program to start, as in --engine")
+    faulthandler.enable()
+    made = request()
+    answers = claimed(STDOUT, STDERR)
+    return serve(made, STDIN, answers, wait=wait, share=share)
+
+
+def claimed(stdout: int, stderr: int) -> int:
+    """A descriptor of our own for what stdout is. Whatever else in this process writes to stdout, writes to stderr."""
+    ours = os.dup(stdout)
+    os.dup2(stderr, stdout)
+    sys.stdout = sys.stderr
+    return ours

@@ -1,0 +1,97 @@
+"""The start of the screen: what it loads, and that its first picture is the whole one."""
+
+import asyncio
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from textual.strip import Strip
+
+from engine.errors import TraceError
+from engine.trace.reader import open_trace
+from tests.limits import HANG
+from tests.tui.screens import Screen
+from tui.app import SpecstepApp
+from tui.marks import UNICODE
+from tui.opening import Ahead
+from tui.panes.pane import Pane
+
+ROOT = Path(__file__).parents[2]
+TRACE = ROOT / "recordings" / "flip.msgpack"
+
+START = """
+import asyncio, sys
+import tui.command, tui.commands.starting
+from engine.trace.reader import open_trace
+from tui.app import SpecstepApp
+from tui.marks import UNICODE
+from tui.opening import Ahead
+from tui.panes.pane import Pane
+
+painted, pictures = Pane.render_line, []
+
+def render_line(pane, y):
+    if not pictures:
+        pictures.append(pane)
+        asyncio.get_running_loop().call_soon(lambda: print(*sys.modules))
+    return painted(pane, y)
+
+async def start():
+    ahead = Ahead(lambda: open_trace(sys.argv[1]))
+    ahead()
+    async with SpecstepApp(ahead, UNICODE, waiting="opening").run_test(size=(120, 40)):
+        while not pictures:
+            await asyncio.sleep(0.01)
+
+Pane.render_line = render_line
+asyncio.run(start())
+"""
+
+
+def test_the_first_picture_of_a_trace_needs_nothing_slow_and_nothing_that_is_asked_for_later() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", START, str(TRACE)], cwd=ROOT, capture_output=True, text=True, check=True, timeout=HANG
+    )
+    modules = set(done.stdout.splitlines()[0].split())
+    assert {"textual.app", "tui.screens.main", "tui.panes.round"} <= modules
+    slow = {"typer", "pydantic", "numpy", "onnxruntime", "tokenizers", "jinja2", "onnx", "gguf", "engine.trace.audit"}
+    modal = {f"tui.screens.{name}" for name in ("help", "palette", "prompt", "listing", "compare", "sweep", "about")}
+    assert not (slow | modal | {"engine.cli", "engine.live", "tui.features.exporting"}) & modules
+
+
+@pytest.mark.parametrize("size", [(40, 12), (80, 24), (120, 40), (160, 50)])
+async def test_the_first_picture_is_the_whole_one(size: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    ahead = Ahead(lambda: open_trace(TRACE))
+    ahead()
+    app = SpecstepApp(ahead, UNICODE, waiting="opening")
+    painted, pictures = Pane.render_line, list[str]()
+
+    def picture() -> str:
+        """What of the screen stands above the pane of findings, which are looked for behind the first picture."""
+        rows = app.screen._compositor.render_strips()
+        return "\n".join("".join(segment.text for segment in row) for row in rows[: min(20, size[1])])
+
+    def render_line(pane: Pane, y: int) -> Strip:
+        if not pictures:
+            pictures.append("")
+            asyncio.get_running_loop().call_soon(lambda: pictures.append(picture()))
+        return painted(pane, y)
+
+    monkeypatch.setattr(Pane, "render_line", render_line)
+    async with app.run_test(size=size) as pilot:
+        screen = Screen(app, pilot)
+        await screen.settle()
+        assert "round 0/240" in pictures[1].splitlines()[0]
+        assert pictures[1] == picture()
+
+
+def test_what_is_opened_ahead_is_there_when_it_is_open_and_says_why_it_is_not() -> None:
+    ahead = Ahead(lambda: open_trace(TRACE))
+    assert ahead() is ahead()
+    assert ahead.there
+
+    failed = Ahead(lambda: open_trace(ROOT / "nowhere.msgpack"))
+    with pytest.raises(TraceError, match="nowhere"):
+        failed()
+    assert not failed.there
