@@ -23,6 +23,7 @@ def facts(base: BaseInfo, model: Mapping[str, Any], device: Mapping[str, Any]) -
         found += [
             Fact("layout", _joined(model.get("layout"), model.get("kind"), base.dtype)),
             Fact("graph", _joined(model.get("file"), _size(model.get("bytes")), _made_by(model.get("exported_by")))),
+            Fact("multiplies", _integers(model.get("quantised"))),
             Fact("context", f"{model['context']} positions" if model.get("context") else "no limit is known"),
             Fact("stops at", str(model.get("stops", ""))),
             Fact("chat", "it has a template (--chat)" if model.get("chat") else "it has no template"),
@@ -57,6 +58,10 @@ def _places(device: Mapping[str, Any]) -> list[Fact]:
 
 def _nodes(placement: Any) -> str:
     return ", ".join(f"{name} {nodes} nodes" for name, nodes in _map(placement).items())
+
+
+def _integers(kinds: Any) -> str:
+    return f"integers ({_joined(*kinds)})" if isinstance(kinds, list | tuple) and kinds else ""
 
 
 def _rows(width: Any, reader: str) -> str:

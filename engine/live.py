@@ -24,7 +24,7 @@ from engine.request import AUTO, LiveRequest
 from engine.stages import stage
 from engine.start import check_pair, check_prompt
 from engine.stats import MINIMUM_SAMPLES, Stats
-from engine.widths import batch_warning, plain_width_warning
+from engine.widths import batch_warning, plain_width_warning, quantised_warning
 
 PLAIN_SAMPLES = 9
 COUNTED_AT_ONCE = 64
@@ -130,7 +130,8 @@ class LiveRun:
             stage("measuring plain steps")
         plain_ms = _plain_ms(base, int(prompt[-1]), plain_samples, clock)
         self._device, self._opened = device, opened
-        self._before = (*opened(), *_width_events(base, prompt, options, device()))
+        quantised = bool(((run or {}).get("model") or {}).get("quantised"))
+        self._before = (*opened(), *_width_events(base, prompt, options, device(), quantised=quantised))
         self._run = Run(base, drafter, len(prompt), logits, options, clock=clock, candidates=candidates, rules=rules)
         self.prefill = _prefill_record(logits, len(prompt), self._run.first, ms, plain_ms, candidates)
         self.piece = piece
@@ -296,14 +297,19 @@ def _plain_ms(base: Base, token: int, samples: int, clock: Clock) -> float | Non
     return statistics.median(times[1:])
 
 
-def _width_events(base: Base, prompt: Sequence[int], options: Options, device: Mapping[str, Any]) -> tuple[Event, ...]:
+def _width_events(
+    base: Base, prompt: Sequence[int], options: Options, device: Mapping[str, Any], *, quantised: bool
+) -> tuple[Event, ...]:
     """A warning where a plain step is padded to be the exact twin of a verify row, and is not.
 
-    A provider other than the CPU is not taken at its word: there a batch has to choose what single steps choose.
+    A provider other than the CPU is not taken at its word: there a batch has to choose what single steps choose. The
+    rows of a quantised graph are compared more closely, for what differs there comes to a near tie soon.
     """
     rows = options.k + 1 if base.widest is None else min(options.k + 1, base.widest)
     if options.plain_width > 1:
         message, code = plain_width_warning(base, prompt, rows), "plain-width"
+    elif quantised:
+        message, code = quantised_warning(base, prompt, rows), "quantised-rows"
     elif set(device.get("placement") or ()) - {CPU}:
         message, code = batch_warning(base, prompt, rows), "batch-differs"
     else:

@@ -10,6 +10,9 @@ from engine.base.base import Base, Floats
 from engine.errors import EngineFault
 from engine.figures import finite_rows, top_gaps
 
+MORE_THAN_ROUNDING = 1e-2
+"""Logits further apart than this were not computed alike: float32 in another order differs by less than 1e-3."""
+
 
 class Pair(NamedTuple):
     """The rows ``[n, vocab]`` of the same n tokens, from one batch and from a step each."""
@@ -110,6 +113,25 @@ def batch_warning(base: Base, prompt: Sequence[int], batch: int) -> str | None:
         f"a batch of {found.rows} rows and single steps choose different tokens on {found.flips} of {found.rows} rows "
         f"here, where logits differ by up to {found.difference:.2g} and the closest choice has a gap of "
         f"{found.gap:.2g}: plain and speculative text will part"
+    )
+
+
+def quantised_warning(base: Base, prompt: Sequence[int], batch: int) -> str | None:
+    """What to say where the rows of a quantised graph depend on how many are in their pass by more than rounding.
+
+    They are run as in ``plain_width_warning``.
+
+    Raises:
+        EngineFault: the base broke, or a row is not finite.
+    """
+    found = _compared_behind(base, prompt, batch)
+    if found is None or found.difference < MORE_THAN_ROUNDING:
+        return None
+    flips = f"{found.flips} of {found.rows} rows choose another token" if found.flips else "no choice changes here"
+    return (
+        "plain and speculative text may part without --plain-width 2: this graph is quantised, and a row depends on "
+        f"how many are in its pass (a batch of {found.rows} and single steps differ by up to {found.difference:.2g}, "
+        f"{flips})"
     )
 
 

@@ -150,6 +150,8 @@ def probe(
             complain(event.message)
     typer.echo(as_lines(found) if as_json else shown)
     if not found.exact:
+        if plain_width == 1 and models.about.get("quantised"):
+            complain("this graph is quantised: --plain-width 2 makes a plain step a row like those of a batch")
         raise typer.Exit(Exit.NO)
 
 

@@ -23,6 +23,10 @@ from engine.tokenizer import Tokenizer
 
 OpenSession = Callable[..., Session]
 """Makes the session of a graph, as ``Session`` does."""
+QUANTISED = frozenset(
+    {"MatMulNBits", "MatMulInteger", "MatMulIntegerToFloat", "DynamicQuantizeMatMul", "QLinearMatMul", "QGemm"}
+)
+"""Operators that may quantise the rows of a pass, together or by another kernel where there is one row."""
 FEW = 0.5
 """A tokenizer that knows less than this share of the model's tokens is not the model's."""
 
@@ -43,11 +47,12 @@ class Abilities(msgspec.Struct, frozen=True):
 
 @dataclasses.dataclass(frozen=True)
 class LoadedGraph:
-    """A base, empty, and what it can do; ``producer`` is what exported it."""
+    """A base, empty, and what it can do; ``producer`` is what exported it, ``quantised`` its products of integers."""
 
     base: OnnxBase
     abilities: Abilities
     producer: str
+    quantised: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -123,7 +128,8 @@ class FolderModel:
             cache=cache,
         )
         base = OnnxBase(opened, info, facts.context_length, plain_width, passes, features, fitting)
-        return LoadedGraph(base, abilities, opened.producer)
+        quantised = tuple(sorted(QUANTISED & (opened.operators() or frozenset())))
+        return LoadedGraph(base, abilities, opened.producer, quantised)
 
     def events(self) -> tuple[Event, ...]:
         """What is to be said of the folder."""
@@ -138,6 +144,7 @@ class FolderModel:
             "file": where.graph.relative_to(where.folder).as_posix(),
             "bytes": where.bytes,
             "exported_by": loaded.producer,
+            "quantised": list(loaded.quantised),
             "context": where.facts.context_length,
             "stops": self._stops(),
             "chat": self.template is not None,

@@ -25,6 +25,7 @@ class Make:
     """How a graph differs from the usual one of its layout.
 
     ``dtype`` is that of state and logits, ``output`` of the logits alone; ``width`` and ``capacity`` are fixed shapes.
+    ``quantised``: the head multiplies in int8, by one scale for all rows of a pass.
     """
 
     genai: bool = False
@@ -44,6 +45,7 @@ class Make:
     heads_last: bool = False
     names: str = "past_key_values.%d.{}"
     vocab: int = VOCAB
+    quantised: bool = False
 
 
 def optimum(folder: Path, make: Make = Make(), graph: str = "model.onnx", **config: Any) -> Path:
@@ -165,7 +167,10 @@ class _Builder:
         if make.last_row:
             normed = self.op("Slice", normed, self.ints(-1), self.ints(2**62), self.ints(1))
         if make.logits:
-            logits = self.op("MatMul", normed, self.op("Transpose", table, perm=[1, 0]))
+            if make.quantised:
+                logits = self.integers(normed, table)
+            else:
+                logits = self.op("MatMul", normed, self.op("Transpose", table, perm=[1, 0]))
             given: int | str = 1 if make.last_row == "told" else rows
             dtype = make.output or make.dtype
             self.output(self.op("Cast", logits, to=dtype), "logits", [make.batch, given, "vocab"], dtype)
@@ -173,6 +178,13 @@ class _Builder:
         graph = helper.make_graph(self.nodes, "tiny", self.inputs, self.outputs, self.constants)
         opsets = [helper.make_opsetid("", 21), helper.make_opsetid(_GENAI, 1)]
         return helper.make_model(graph, opset_imports=opsets, ir_version=10, producer_name="tiny")
+
+    def integers(self, x: str, table: str) -> str:
+        array = next(numpy_helper.to_array(each) for each in self.constants if each.name == table)
+        scales = np.abs(array).max(axis=1) / 63
+        numbers = np.rint(array / scales[:, None]).T.astype(np.int8)
+        self.constants.append(numpy_helper.from_array(np.ascontiguousarray(numbers), "head.int8"))
+        return self.op("DynamicQuantizeMatMul", x, "head.int8", self.tensor(scales), domain=_GENAI)
 
     def attention(self, x: str, layer: int) -> str:
         q, k, v = (self.op("MatMul", x, self.weight(HIDDEN, n * SIZE, 1.5)) for n in (HEADS, KV_HEADS, KV_HEADS))

@@ -65,6 +65,19 @@ def test_a_fallback_stands_in_the_header_at_every_width(width: int, marks: Any) 
         assert "OpenVINO 165 + CPU 10 nodes" in "".join(span.text for span in line)
 
 
+def test_a_quantised_graph_whose_rows_differ_is_marked_in_the_header() -> None:
+    said = Event(level="warning", code="quantised-rows", message="a row depends on how many are in its pass")
+    for model, events, marked in (
+        ({"quantised": ["MatMulNBits"]}, (said,), True),
+        ({"quantised": ["MatMulNBits"]}, (), False),
+        ({}, (said,), False),
+    ):
+        run = source({"provider": "CPU"}, *events)
+        run.header = msgspec.structs.replace(run.header, run={"model": model})
+        line = "".join(span.text for span in status.header(Session(run), UNICODE, 80))
+        assert ("! rows differ by width" in line) == marked
+
+
 def test_before_the_first_round_the_screen_says_what_fell_back() -> None:
     said = Event(level="warning", code="provider-fallback", message="OpenVINO left 10 of 175 nodes of base.onnx")
     line = status.why(Session(source(OPENVINO, said)), "", UNICODE, 120)
