@@ -12,6 +12,7 @@ from tui.text import safe
 
 _QUIET = 3
 """Seconds without a new round after which a run that is followed is said to be quiet."""
+_UNEVEN = ("quantised-rows", "plain-width", "batch-differs")
 _REASONS = {
     "max_tokens": "max_tokens is reached",
     "stop": "a stop token came",
@@ -25,7 +26,7 @@ def header(session: Session, marks: Marks, width: int) -> Line:
     """One line: the run on the left, the place in it on the right, which is never cut."""
     place = _place(session, marks)
     wanted = _run(session.source, marks)
-    warning = placed(session.source.header.device).warning
+    warning = placed(session.source.header.device).warning or _uneven(session.source)
     room = width - sum(len(span.text) for span in place) - 2
     parts = [Span("specstep", Role.STRONG)]
     for i, text in enumerate(wanted):
@@ -154,6 +155,14 @@ def _made_here(session: Session) -> bool:
 def _warned(source: RoundSource) -> str:
     """What was said before the first round that one should know."""
     return next((each.message for each in source.events() if each.level == "warning" and each.round is None), "")
+
+
+def _uneven(source: RoundSource) -> str:
+    """Short for what was said at the start of a quantised graph whose rows depend on the width of their pass."""
+    model = source.header.run.get("model")
+    if not isinstance(model, dict) or not model.get("quantised"):
+        return ""
+    return "rows differ by width" if any(event.code in _UNEVEN for event in source.events()) else ""
 
 
 def _fault(events: tuple[Event, ...]) -> Event | None:
