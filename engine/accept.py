@@ -63,7 +63,9 @@ def greedy_round(
                 targets[j] = argmax(np.nan_to_num(row, nan=-np.inf, posinf=-np.inf))
             elif isinstance(sampler, Gumbel):
                 targets[j] = sampler.choose(row, position + j)
-    take, stopped = shorten_at_stop(draft.tokens, leading_matches(draft.tokens, targets), stop_tokens)
+    take, stopped = leading_matches(draft.tokens, targets), False
+    if take:
+        take, stopped = shorten_at_stop(draft.tokens, take, stop_tokens)
     if not sound:
         _require_finite(finite, take, position)
     return Decision(take, stopped, tuple(targets), targets[take])

@@ -11,9 +11,11 @@ from engine.drafters.drafter import Draft, full_softmax_at
 from engine.records import Candidates
 from engine.sampling import AnySampler, Greedy, Rejection
 
-_LOW, _HIGH = -20.0, 75.0
-"""Between these a row's best logit needs no shift: no exponential overflows, not their sum over any vocabulary, and
-what becomes zero is less than 1e-29 of the best."""
+_HIGH = 75.0
+"""No logit up to here has an exponential that overflows, nor has their sum over any vocabulary."""
+
+_LEAST = 1e-9
+"""A sum of exponentials that is larger is exact enough, for what became zero is less than 1e-29 of it."""
 
 
 class Facts(NamedTuple):
@@ -47,23 +49,30 @@ class Figures:
         """Of a round; a row of the base that is not finite has NaN for each figure.
 
         ``draft_p`` are the drafter's own; under the rejection rule what it divides by, 1 for a draft not drawn.
+
+        Raises:
+            EngineFault: a draft was picked from a logit that is not finite.
         """
         if isinstance(sampler, Greedy) and (facts := self._greedy(draft, logits, targets)) is not None:
             return facts
+        draft.check_logits()
         return self._any(draft, logits, targets, sampler)
 
     def _greedy(self, draft: Draft, logits: Floats, targets: Sequence[int]) -> Facts | None:
-        """``None`` where a row is not finite, or what was chosen from it, by base or drafter, is not its best."""
-        count, first, drafted = len(targets), [*targets], None
+        """``None`` where a row has to be read by itself.
+
+        It is not finite or its numbers are large, or what was chosen from it, by base or drafter, is not its best.
+        """
+        count, drafted, first = len(targets), None, [*targets]
         if draft.tokens and (draft.p is None or self._candidates):
             drafted = draft.logits
-        if drafted is not None:
-            first += draft.tokens
-            if drafted.shape != (len(first) - count, logits.shape[1]):
-                return None
-        rows = self._room(len(first), logits.shape[1])
-        rows[:count] = logits
-        if drafted is not None:
+        if drafted is not None and drafted.shape != (len(draft.tokens), logits.shape[1]):
+            return None
+        memory = self._room(count if drafted is None else count + len(drafted), logits.shape[1])
+        rows = memory[:count]
+        rows[...] = logits
+        if drafted is not None and self._candidates:
+            rows, first = memory, [*targets, *draft.tokens]
             rows[count:] = drafted
         best, second, gap = [], [], []
         for j, token in enumerate(first):
@@ -74,43 +83,30 @@ class Figures:
             value = rows.item(j, token)
             second.append(value)
             gap.append(best[j] - value)
-            if not value <= best[j] < math.inf or (value == best[j] and token <= first[j]):
+            if not value <= best[j] or (value == best[j] and token <= first[j]):
                 return None
-        top = draft_top = None
-        if self._candidates:
-            top = self._places(rows, [first, tokens], [best, second])
-            if top is None:
-                return None
-            if draft.logits is not None:
-                top, draft_top = top[:count], top[count:]
-        totals = self._exponentials(rows, logits, drafted, best)
-        p, accept_p = [], []
-        for j, token in enumerate(first):
-            p.append(rows.item(j, token) / totals[j])
+        top = self._places(rows, [first, tokens], [best, second]) if self._candidates else ()
+        totals = _exponentials(memory, logits, drafted, max(best))
+        if top is None or totals is None:
+            return None
+        p, accept_p, draft_p = [], [], []
+        for j, token in enumerate(targets):
+            p.append(memory.item(j, token) / totals[j])
         for j, token in enumerate(draft.tokens):
-            accept_p.append(rows.item(j, token) / totals[j])
-        draft_p = tuple(p[count:]) if draft.p is None and drafted is not None else draft.p
+            accept_p.append(memory.item(j, token) / totals[j])
+            if drafted is not None:
+                draft_p.append(memory.item(count + j, token) / totals[count + j])
+        if drafted is not None and not min(draft_p) > 0:
+            return None
         return Facts(
-            tuple(p[:count]), tuple(accept_p), tuple(gap[:count]), 0, top, draft_p if draft.tokens else None, draft_top
+            tuple(p),
+            tuple(accept_p),
+            tuple(gap[:count]),
+            0,
+            top[:count] if self._candidates else None,
+            (tuple(draft_p) if draft.p is None and drafted is not None else draft.p) if draft.tokens else None,
+            top[count:] if self._candidates and draft.logits is not None else None,
         )
-
-    def _exponentials(
-        self, rows: Floats, logits: Floats, drafted: Floats | None, best: Sequence[float]
-    ) -> Sequence[float]:
-        """Fill ``rows`` with the exponentials of both, up to a factor a row, and give their sums."""
-        count = len(logits)
-        if min(best) > _LOW and max(best) < _HIGH:
-            np.exp(logits, out=rows[:count])
-            if drafted is not None:
-                np.exp(drafted, out=rows[count:])
-        else:
-            rows[:count] = logits
-            if drafted is not None:
-                rows[count:] = drafted
-            rows -= np.array(best, np.float32)[:, None]
-            np.exp(rows, out=rows)
-        totals: list[float] = np.add.reduce(rows, axis=1).tolist()
-        return totals
 
     def _places(self, rows: Floats, tokens: list[list[int]], values: list[list[float]]) -> Candidates | None:
         """The best of each row, place by place; two are known, ``rows`` are without the first. ``None``: not finite."""
@@ -151,6 +147,22 @@ class Figures:
             _draft_p(draft, sampler),
             candidates_of(draft.logits, self._candidates),
         )
+
+
+def _exponentials(memory: Floats, logits: Floats, drafted: Floats | None, highest: float) -> list[float] | None:
+    """Fill ``memory`` with the exponentials of all rows and give their sums, ``None`` where those are no numbers.
+
+    ``highest`` is the highest of ``logits``.
+    """
+    if drafted is not None:
+        highest = max(highest, drafted.item(drafted.argmax()))
+    if highest > _HIGH:
+        return None
+    np.exp(logits, out=memory[: len(logits)])
+    if drafted is not None:
+        np.exp(drafted, out=memory[len(logits) :])
+    totals: list[float] = np.add.reduce(memory, axis=1).tolist()
+    return totals if min(totals) > _LEAST and sum(totals) < math.inf else None
 
 
 def _draft_p(draft: Draft, sampler: AnySampler) -> tuple[float, ...] | None:

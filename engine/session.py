@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -57,7 +57,8 @@ class Session:
         except ORT_ERRORS as error:
             raise ModelError(explained(path, first_line(error))) from error
         self._run: Callable[..., Any] = self._session.run
-        self._run_bound: Callable[..., Any] = self._session.run_with_iobinding
+        self.bound_pass: Callable[..., Any] = self._session.run_with_iobinding
+        """One pass over an ``IOBinding``, which raises ``PASS_ERRORS``: what ``run_bound`` is made of."""
         self.name = path.name
         self._provider, self._offered = provider, offered
         self._threads = threads
@@ -144,32 +145,37 @@ class Session:
 
     def close(self) -> None:
         """Give the session up. What still wants to run it gets an ``EngineFault``."""
-        self._run = self._run_bound = self._dead
+        self._run = self.bound_pass = self._dead
 
     def measure(self, spent: Callable[[float], None], clock: Callable[[], float] = time.perf_counter) -> None:
         """From now on tell ``spent`` the seconds of each pass inside onnxruntime; without this nothing is measured."""
 
-        def measured(inside: Callable[..., Any]) -> Callable[..., Any]:
-            def run(*arguments: Any) -> Any:
-                began = clock()
-                result = inside(*arguments)
-                spent(clock() - began)
-                return result
+        run, bound_pass = self._run, self.bound_pass
 
-            return run
+        def measured_run(outputs: list[str], feeds: dict[str, NDArray[Any]]) -> Any:
+            began = clock()
+            results = run(outputs, feeds)
+            spent(clock() - began)
+            return results
 
-        self._run, self._run_bound = measured(self._run), measured(self._run_bound)
+        def measured_pass(binding: Any) -> None:
+            began = clock()
+            bound_pass(binding)
+            spent(clock() - began)
 
-    def run(self, outputs: Sequence[str], feeds: Mapping[str, NDArray[Any]]) -> list[NDArray[Any]]:
+        self._run, self.bound_pass = measured_run, measured_pass
+
+    def run(self, outputs: list[str], feeds: dict[str, NDArray[Any]]) -> list[NDArray[Any]]:
         """One pass with arrays of any shape.
 
         Raises:
             EngineFault: the session is closed, or the pass failed.
         """
         try:
-            return list(self._run(list(outputs), dict(feeds)))
+            results: list[NDArray[Any]] = self._run(outputs, feeds)
         except ORT_ERRORS as error:
-            raise EngineFault(f"{self.name}: the pass failed in onnxruntime: {first_line(error)}") from error
+            raise self.failed(error) from error
+        return results
 
     def binding(self) -> Any:
         """A new, empty ``IOBinding``."""
@@ -182,9 +188,13 @@ class Session:
             EngineFault: the session is closed, or the pass failed.
         """
         try:
-            self._run_bound(binding)
+            self.bound_pass(binding)
         except PASS_ERRORS as error:
-            raise EngineFault(f"{self.name}: the pass failed in onnxruntime: {first_line(error)}") from error
+            raise self.failed(error) from error
+
+    def failed(self, error: Exception) -> EngineFault:
+        """What to raise for a pass that onnxruntime gave up."""
+        return EngineFault(f"{self.name}: the pass failed in onnxruntime: {first_line(error)}")
 
     def _dead(self, *_: Any) -> None:
         raise EngineFault(f"{self.name}: its session is dead")
@@ -238,7 +248,7 @@ class Pass:
         inputs: Mapping[str, NDArray[Any]],
         outputs: Mapping[str, NDArray[Any]],
     ) -> None:
-        self._run_bound = session.run_bound
+        self._session = session
         self._lengths = cache.lengths
         self._binding = session.binding()
         self._values = {name: ort.OrtValue.ortvalue_from_numpy(array) for name, array in inputs.items()}
@@ -251,12 +261,16 @@ class Pass:
         self.outputs = outputs
 
     def run(self, length_after: int) -> None:
-        """Run; ``length_after`` is how many positions the cache holds afterwards."""
-        self._lengths[0] = length_after - 1
-        self._lengths[1] = length_after
+        """Run; ``length_after`` is how many positions the cache holds afterwards. Raises as ``Session.run_bound``."""
+        lengths = self._lengths
+        lengths[0] = length_after - 1
+        lengths[1] = length_after
         if self._again:
             self._bind_inputs()
-        self._run_bound(self._binding)
+        try:
+            self._session.bound_pass(self._binding)
+        except PASS_ERRORS as error:
+            raise self._session.failed(error) from error
 
     def _bind_inputs(self) -> None:
         for name, value in self._values.items():

@@ -67,7 +67,8 @@ class SharedPasses:
         count = len(tokens)
         key = count, logit_rows, padding
         pass_, ids, rows = self._passes.get(key) or self._made(*key)
-        ids[:count] = tokens
+        for i, token in enumerate(tokens):
+            ids[i] = token
         if padding:
             ids[count:] = tokens[-1]
         pass_.run(start + count + padding)

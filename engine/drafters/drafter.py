@@ -82,14 +82,20 @@ class Draft(msgspec.Struct, frozen=True):
             for j, p in enumerate(self.p):
                 if not math.isfinite(p):
                     raise EngineFault(f"the drafter gave draft {j + 1} probability {p}: look for a NaN in its logits")
-        elif self.logits is not None:
-            item = self.logits.item
-            for j, token in enumerate(self.tokens):
-                if not math.isfinite(item(j, token)):
-                    raise EngineFault(f"the drafter gave draft {j + 1} probability nan: look for a NaN in its logits")
         for q in self.q or ():
             if q.shape != (vocab_size,):
                 raise EngineFault(f"the drafter drew from a distribution of shape {q.shape}, expected {(vocab_size,)}")
+
+    def check_logits(self) -> None:
+        """That what was picked without a probability has one: it costs a look at each row, and can wait for that.
+
+        Raises:
+            EngineFault: a logit that was picked from is not finite.
+        """
+        if self.p is None and self.logits is not None:
+            for j, token in enumerate(self.tokens):
+                if not math.isfinite(self.logits.item(j, token)):
+                    raise EngineFault(f"the drafter gave draft {j + 1} probability nan: look for a NaN in its logits")
 
     @classmethod
     def of(cls, picks: Sequence[Pick], logits: NDArray[np.float32] | None = None) -> "Draft":

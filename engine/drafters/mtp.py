@@ -52,6 +52,7 @@ class MtpDrafter:
         self._hooks = hooks
         self._widths = widths
         self._narrowest = widths.narrowest
+        self._one_id = self._narrowest == 1 and hooks.embed is None
         width = session.size("hidden_out")
         self._cache = SharedBuffer(session, context_length)
         self._hidden = RowStore(context_length, width, "hidden states")
@@ -86,7 +87,10 @@ class MtpDrafter:
         picks: list[Pick] = []
         for j, slot in enumerate(self._slots[:limit]):
             if slot.pass_ is not None:
-                self._fill(slot.pass_, t1, tokens)
+                if self._one_id:
+                    self._token[0, 0] = tokens[-1]
+                else:
+                    self._fill(slot.pass_, t1, tokens)
                 slot.pass_.run(count + j)
             if bare:
                 tokens.append(int(slot.row.argmax()))

@@ -5,12 +5,13 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from engine.base.base import Floats
 from engine.drafters.drafter import Draft
+from engine.errors import EngineFault
 from engine.figures import Figures, candidates_of
 from engine.options import Options
 from engine.sampling import Greedy, Gumbel, Rejection, softmax
@@ -57,11 +58,20 @@ def test_a_draft_that_left_its_probabilities_out_gets_those_of_the_full_softmax(
     rows: Floats, count: int, token: int
 ) -> None:
     drafted = rows[1:]
+    assume(bool(np.isfinite(drafted[:, token]).all()))
     draft = Draft((token,) * len(drafted), logits=drafted)
     for sampler in (Greedy(), Gumbel(Options(max_tokens=1, sampler="gumbel", temperature=1.0))):
         facts = Figures(count).of(draft, rows, best_of(rows), sampler)
         assert (facts.draft_p or ()) == pytest.approx(probabilities(drafted, draft.tokens), abs=1e-6)
         assert facts.draft_top == candidates_of(drafted, count)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("count", [0, 2])
+def test_a_draft_that_was_picked_from_no_finite_logit_is_a_fault(value: float, count: int) -> None:
+    drafted = np.array([[1, 2, 3], [1, value, 3]], np.float32)
+    with pytest.raises(EngineFault, match="the drafter gave draft 2 probability nan"):
+        Figures(count).of(Draft((2, 1), logits=drafted), np.eye(3, dtype=np.float32), (0, 1, 2), Greedy())
 
 
 def test_the_probabilities_that_a_drafter_gave_are_kept_as_they_are() -> None:
