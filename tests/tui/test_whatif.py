@@ -230,3 +230,14 @@ async def test_the_sweep_shows_the_bars_there_is_room_for_and_the_one_at_the_cur
         assert isinstance(screen.app.screen, SweepScreen)
         heads = next(line for line in screen.lines if "window " in line)
         assert heads.split()[-1] == f"{screen.app.screen.here.bar:.2f}"
+
+
+async def test_a_bar_that_changes_nothing_in_a_run_that_is_over_is_not_forked() -> None:
+    async with running(finished(live()), (80, 24)) as screen:
+        source = screen.session.source
+        await screen.press("w")
+        assert "fork" in screen.text
+        assert "esc leave" in screen.text
+        await screen.press("enter")
+        assert "there is nothing to fork" in screen.text
+        assert screen.session.source is source

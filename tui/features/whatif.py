@@ -1,7 +1,7 @@
 """Another bar and window over the run that is shown, moved by keys or typed, and made real in a fork."""
 
 from engine.options import Options
-from engine.whatif import Rule
+from engine.whatif import Kind, Rule
 from tui import layout
 from tui.changes import Changes
 from tui.features.feature import Feature
@@ -77,6 +77,9 @@ class Asking(Feature):
         if not isinstance(session.source, LiveSource):
             session.note = "a recording stays as it is: on a live run enter forks it with this bar"
             return True
+        if session.ended and asked.answer.kind in (Kind.SAME, Kind.NEVER):
+            session.note = "with this bar the run goes as it went: there is nothing to fork"
+            return True
         rule = {"fallback_below": asked.bar, "fallback_window": asked.window}
         options = Options.from_map({**session.source.header.options, **rule})
         self.host.fork(asked.kept(session.settled), Changes(options, None))
@@ -99,7 +102,9 @@ class Asking(Feature):
             keys = " ".join(map(session.key, ids))
             shown = ascii_of(keys) if marks.plain_text else keys
             parts.append((Span(shown, Role.KEY), Span(f" {word}", Role.DIM)))
-        return [fit((Span(" what if  ", Role.STRONG), *line), width, marks) for line in flow(parts, width - 10)[:1]]
+        heads = (Span(" what if  ", Role.STRONG), Span(" " * 10))
+        lines = zip(heads, flow(parts, width - 10), strict=False)
+        return [fit((head, *line), width, marks) for head, line in lines]
 
     def _begin(self, session: Session) -> WhatIf:
         session.whatif = WhatIf(session.source, session.series)

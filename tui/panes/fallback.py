@@ -201,12 +201,12 @@ def _figures(session: Session, marks: Marks, bar: float, width: int) -> list[Lin
 def _state(session: Session, marks: Marks, bar: float, width: int) -> list[Line]:
     flip = session.series.flip
     if flip is not None and session.settled >= flip:
-        mean = f"the mean was below {bar:g}" if bar else "plain from there"
+        mean = f"the mean was below {round(bar, 2):g}" if bar else "plain from there"
         return flow(((Span(f"{marks.flip} flip after round {flip}", Role.FLIP),), (Span(mean),)), width)
     if not bar:
         return wrap("no bar is set, so drafting is never given up", width, Role.DIM)
     if flip is None or flip >= session.revealed:
-        says = f"the mean has not sunk below {bar:g}"
+        says = f"the mean has not sunk below {round(bar, 2):g}"
     else:
         says = f"the flip comes after round {flip}"
     return flow(((Span("drafting", Role.STRONG),), (Span(says, Role.DIM),)), width)

@@ -5,6 +5,7 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
+from engine.whatif import rule_of
 from tui.keys import Hint
 from tui.lines import Line, Span, left
 from tui.live import LiveSource
@@ -40,8 +41,9 @@ class BranchesScreen(ListingScreen):
         branch = self._branches[index]
         state = "shown  " if branch is self._here else "       "
         going = "" if branch.end is not None else ", goes on"
-        name = left(safe(branch.name, self.marks), 18, self.marks)
-        options = " ".join(f"{key}={branch.header.options.get(key)}" for key in ("k", "fallback_below"))
+        name = left(safe(branch.name, self.marks), 12, self.marks)
+        set_ = branch.header.options
+        options = f"k {set_.get('k')}  bar {rule_of(set_).bar:.2f}"
         return (
             Span(name, Role.STRONG),
             Span(f" {state}", Role.KEY),
