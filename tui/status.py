@@ -27,7 +27,7 @@ def header(session: Session, marks: Marks, width: int) -> Line:
     place = _place(session, marks)
     wanted = _run(session.source, marks)
     warning = placed(session.source.header.device).warning or _uneven(session.source)
-    room = width - sum(len(span.text) for span in place) - 2
+    room = width - sum(len(span.text) for span in place) - 3
     parts = [Span("specstep", Role.STRONG)]
     for i, text in enumerate(wanted):
         if sum(len(span.text) for span in parts) + len(text) + 2 <= room:
