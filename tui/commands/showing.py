@@ -47,11 +47,12 @@ def show(opener: Callable[[], "RoundSource"], waiting: "str | Waiting", wanted: 
     """
     theme = obey_no_color(os.environ, wanted.theme or THEMES[0])
     ahead = Ahead(opener)
-    # A screen that is being built has no garbage, and looking for it takes long: it begins to when it is painted.
+    # What is loaded stays, and looking for garbage among it takes long: that begins with the first picture.
     gc.disable()
     from tui.app import SpecstepApp  # noqa: PLC0415 (Textual: only for the screen)
     from tui.marks import ASCII, UNICODE  # noqa: PLC0415
 
+    gc.freeze()
     marks = ASCII if wanted.ascii else UNICODE
     app = SpecstepApp(ahead, marks, waiting=waiting, theme=theme, keys=wanted.keys, first=first)
     error = app.run(mouse=wanted.mouse)

@@ -52,7 +52,8 @@ class Frame(Screen[None]):
         self.composed = True
         self._laid_out_for = self.app.size
         self.repaint()
-        self.call_after_refresh(_collect_garbage)
+        # Off while the screen was loaded, where it was: see ``tui.commands.showing``.
+        self.call_after_refresh(gc.enable)
 
     def on_resize(self) -> None:
         """The layout may be another one."""
@@ -149,10 +150,3 @@ class Frame(Screen[None]):
         if round_ is None or not self.alone or self.active == layout.ROUND:
             return ""
         return story(session.source, round_, session.moment.phase, self.marks)
-
-
-def _collect_garbage() -> None:
-    """What the start has built stays: look for garbage in what comes after it. Where that was off until now."""
-    if not gc.isenabled():
-        gc.freeze()
-        gc.enable()
