@@ -154,19 +154,19 @@ class DFlash2Drafter(DFlashDrafter):
         for j, tokens in enumerate(candidates.tolist()):
             row, logits = self._rows[j], scores[j, came_from]
             row[candidates[j]] = logits
-            found = _first_best(tokens, logits.tolist()) if pick is first_best else None
+            found = first_best_of(tokens, logits.tolist()) if pick is first_best else None
             picks.append(found or pick(row, position + j))
-            if picks[-1].under(tau):
+            if tau > 0 and picks[-1].under(tau):
                 break
             # A pick from outside, which only a caller's own choice can be, is followed as the best candidate would be.
             came_from = tokens.index(picks[-1].token) if picks[-1].token in tokens else 0
         return Draft.of(picks, self._rows[: len(picks)])
 
 
-def _first_best(tokens: Sequence[int], logits: Sequence[float]) -> Pick | None:
+def first_best_of(tokens: Sequence[int], logits: Sequence[float]) -> Pick | None:
     """What ``first_best`` picks from a row that is minus infinity elsewhere, and its probability.
 
-    ``None`` where that is not so plain: a logit is not finite, or so far from zero that its exponential is not.
+    ``None`` where that is not so plain: a logit is NaN, or the best is so large that its exponential is not finite.
     """
     best = max(logits)
     total = sum(map(math.exp, logits)) if abs(best) < _FAR else math.inf

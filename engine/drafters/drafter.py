@@ -100,17 +100,21 @@ class Draft(msgspec.Struct, frozen=True):
     @classmethod
     def of(cls, picks: Sequence[Pick], logits: NDArray[np.float32] | None = None) -> "Draft":
         """Collect the picks of a drafter; ``logits`` are the rows that they were made from."""
-        tokens, known = [], False
-        for pick in picks:
-            tokens.append(pick.token)
-            known = known or pick.p is not None
+        tokens, known, confidences, size = [], [], [], None
+        for token, p, confidence, q in picks:
+            tokens.append(token)
+            if p is not None:
+                known.append(p)
+            if confidence is not None:
+                confidences.append(confidence)
+            if q is not None:
+                size = len(q)
         if not known:
             return cls(tuple(tokens), logits=logits)
-        size = next((len(pick.q) for pick in picks if pick.q is not None), None)
         return cls(
             tuple(tokens),
-            _known([pick.p for pick in picks]),
-            _known([pick.confidence for pick in picks]),
+            tuple(known) if len(known) == len(tokens) else None,
+            tuple(confidences) if len(confidences) == len(tokens) else None,
             None
             if size is None
             else tuple(np.eye(1, size, pick.token)[0] if pick.q is None else pick.q for pick in picks),
@@ -124,11 +128,6 @@ def full_softmax_at(logits: NDArray[np.float32], tokens: Sequence[int]) -> list[
     np.exp(scaled, out=scaled)
     total: list[float] = np.add.reduce(scaled, axis=1).tolist()
     return [scaled.item(j, token) / total[j] for j, token in enumerate(tokens)]
-
-
-def _known(values: Sequence[float | None]) -> tuple[float, ...] | None:
-    known = [value for value in values if value is not None]
-    return tuple(known) if len(known) == len(values) else None
 
 
 class Drafter(Protocol):

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from engine.base.base import Rows
 from engine.base.onnx import OnnxBase
-from engine.drafters.dflash import DFlash2Drafter, DFlashDrafter
-from engine.drafters.drafter import Draft, Drafter, Pick, PickRow
+from engine.drafters.dflash import DFlash2Drafter, DFlashDrafter, first_best_of
+from engine.drafters.drafter import Draft, Drafter, Pick, PickRow, first_best
 from engine.drafters.lookup import LookupDrafter
 from engine.drafters.mtp import MtpDrafter
 from engine.errors import EngineFault, ModelError
@@ -19,7 +19,7 @@ from engine.models.bundle_writer import Networks
 from engine.models.bundled import Bundle, load_base, load_drafter
 from engine.options import Options
 from engine.records import DrafterInfo
-from engine.sampling import Greedy
+from engine.sampling import Greedy, softmax
 from engine.session import Session
 from tests.models.reference import Reference
 from tests.models.tiny import BLOCK, CONTEXT, SELECTOR_TOP, TAPS, VOCAB, assert_close, prompt
@@ -86,6 +86,41 @@ def test_forced_takes_leave_the_text_that_of_plain_decode(bundle: Bundle, kind: 
     wanted = [min(TAKES[takes](round_.index), len(round_.drafts or ())) for round_ in result.rounds]
     assert [round_.take for round_ in result.rounds] == wanted
     assert_close(_next_rows(drafter), _next_rows(_fresh(bundle, kind, base)))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_drafter_that_is_told_to_pick_the_first_best_picks_what_any_such_function_picks(
+    bundle: Bundle, kind: str
+) -> None:
+    base = load_base(bundle)
+    base.prefill(prompt(20))
+    quick, plain = _fresh(bundle, kind, base), _fresh(bundle, kind, base)
+    for t1 in range(30):
+        got, want = quick.draft(t1, 4, first_best, 0.0), plain.draft(t1, 4, greedy, 0.0)
+        assert got.tokens == want.tokens
+        assert got.p is None or got.p == pytest.approx(want.p, rel=1e-5)
+        assert got.logits is not None
+        assert want.logits is not None
+        assert np.array_equal(got.logits, want.logits)
+
+
+@given(st.permutations(range(8)), st.lists(st.sampled_from([-1.5, 0.0, 2.0, 2.5]), min_size=3, max_size=8))
+def test_the_first_best_of_a_few_tokens_is_that_of_the_row_they_stand_in(ids: list[int], logits: list[float]) -> None:
+    tokens = ids[: len(logits)]
+    row = np.full(8, -np.inf, np.float32)
+    row[tokens] = logits
+    pick = first_best_of(tokens, logits)
+    assert pick is not None
+    assert pick.token == int(row.argmax())
+    assert (pick.p, pick.confidence) == pytest.approx((softmax(row)[pick.token],) * 2)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, 1e4])
+@pytest.mark.parametrize("at", [0, 1, 2])
+def test_a_few_tokens_of_which_one_has_no_plain_logit_leave_the_pick_to_the_row(value: float, at: int) -> None:
+    logits = [1.0, 2.0, 0.5]
+    logits[at] = value
+    assert first_best_of([5, 3, 9], logits) is None
 
 
 @pytest.mark.parametrize("form", ["one-pass", "two-pass"])
