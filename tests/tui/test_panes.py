@@ -279,6 +279,12 @@ def test_the_header_never_cuts_the_place_in_the_run(width: int) -> None:
     assert " s " in line[-4:]
 
 
+def test_a_word_of_the_header_is_left_out_before_it_is_cut() -> None:
+    session = at(finished(live()), 7)
+    for width in range(60, 140):
+        assert UNICODE.ellipsis not in "".join(span.text for span in status.header(session, UNICODE, width))
+
+
 @pytest.mark.parametrize("name", PAINTERS)
 @pytest.mark.parametrize("index", [60, 99])
 def test_a_round_that_is_shown_before_the_whole_run_was_read_is_painted(name: str, index: int) -> None:
