@@ -6,13 +6,15 @@ e = min(v, a + 1) drafts were judged. Sums run over drafted rounds unless they s
 
 import statistics
 from array import array
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from engine.records import End, Prefill, Round
 
 PHASES = ("draft", "step", "verify", "accept", "rollback", "other")
+READ = ("form", "reason", "limit", "drafts", "n_drafts", "verified", "take", "emitted", "n_emitted", "cut", "ms")
+"""The keys of a round that ``Stats`` needs."""
 MINIMUM_SAMPLES = 5
 _SORTED = 4096
 
@@ -40,20 +42,51 @@ class ByPosition(NamedTuple):
     conditional: tuple[float | None, ...]
 
 
-class Stats:
+class Costs:
+    """What a plain step and a drafted round cost, over rounds taken in one at a time, and the break-even of the two."""
+
+    def __init__(self) -> None:
+        self.plain_steps = array("d")
+        self._costs = array("d")
+
+    def add(self, round_: Round) -> None:
+        """Take in one more round."""
+        if round_.ms:
+            self._time(round_, round_.ms, plain=_is_plain(round_, round_.drafted))
+
+    def _time(self, round_: Round, ms: dict[str, float], *, plain: bool) -> None:
+        if not plain:
+            self._costs.append(cost_ms(ms))
+        elif "step" in ms and round_.reason != "zero-draft":
+            self.plain_steps.append(ms["step"])
+
+    def plain_ms(self, measured: float | None = None) -> float | None:
+        """The cost of a plain step: the median of the run's own if it has at least five, else ``measured``."""
+        return median(self.plain_steps) if len(self.plain_steps) >= MINIMUM_SAMPLES else measured
+
+    def round_ms(self) -> float | None:
+        """The median cost of a drafted round, of at least five: one cold sample may not move a break-even."""
+        return median(self._costs) if len(self._costs) >= MINIMUM_SAMPLES else None
+
+    def break_even(self, plain_ms: float | None = None) -> float | None:
+        """The tokens a round that pay for a drafted round: its median cost over that of a plain step."""
+        plain, cost = self.plain_ms(plain_ms), self.round_ms()
+        return cost / plain if plain and cost is not None else None
+
+
+class Stats(Costs):
     """Counts over rounds, taken in one at a time; every rate is computed from them when asked for.
 
     Without ``phases`` the times of each phase are not kept, which take most of the memory: ``as_map`` lacks them then.
     """
 
     def __init__(self, *, phases: bool = True) -> None:
+        super().__init__()
         self._phases = phases
         self.rounds = self.plain_rounds = self.drafted = self.verified = self.accepted = self.judged = 0
         self.emitted = self.emitted_drafted = self.timed = self.batches = self.steps = 0
         self.ms: dict[str, array[float]] = defaultdict(lambda: array("d"))
-        self.plain_steps = array("d")
-        self._costs = array("d")
-        self._shapes: Counter[tuple[int, int, int, int | None]] = Counter()
+        self._shapes: dict[tuple[int, int, int, int | None], int] = {}
 
     @classmethod
     def of(cls, rounds: Iterable[Round]) -> "Stats":
@@ -64,31 +97,36 @@ class Stats:
 
     def add(self, round_: Round) -> None:
         """Take in one more round."""
-        count, drafted, ms = round_.count, round_.drafted, round_.ms or {}
+        count, drafted, ms = round_.count, round_.drafted, round_.ms
+        plain = _is_plain(round_, drafted)
         self.emitted += count
-        if self._phases:
-            for phase, value in ms.items():
-                self.ms[phase].append(value)
-        self.timed += count if ms else 0
-        if round_.form == "plain" or (drafted == 0 and not _unlogged(round_)):
+        if ms:
+            self.timed += count
+            self._time(round_, ms, plain=plain)
+            if self._phases:
+                for phase, value in ms.items():
+                    self.ms[phase].append(value)
+        if plain:
             self.plain_rounds += 1
             self.steps += 1
-            if "step" in ms and round_.reason != "zero-draft":
-                self.plain_steps.append(ms["step"])
             return
+        take, cut, verified = round_.take, round_.cut, round_.verified
+        if verified is None:
+            verified = drafted
+        reached = take if cut == "stop" else take + 1
+        judged = reached if reached < verified else verified
         self.rounds += 1
         self.batches += 1
-        self.steps += round_.form == "two-pass"
         self.drafted += drafted
-        self.verified += round_.in_batch
-        self.accepted += round_.take
+        self.verified += verified
+        self.accepted += take
         self.emitted_drafted += count
-        judged = min(round_.in_batch, round_.take + (round_.cut != "stop"))
         self.judged += judged
-        last = _last_open(round_)
-        self._shapes[drafted if last is None else min(last, drafted), round_.take, judged, last] += 1
-        if ms:
-            self._costs.append(cost_ms(ms))
+        if round_.form == "two-pass":
+            self.steps += 1
+        last = None if cut is None else _last_open(round_)
+        shape = (drafted if last is None else min(last, drafted), take, judged, last)
+        self._shapes[shape] = self._shapes.get(shape, 0) + 1
 
     @property
     def tokens_per_round(self) -> float | None:
@@ -112,19 +150,6 @@ class Stats:
             drafted_only.append(reached / offered)
             conditional.append(_ratio(reached, judged_here))
         return ByPosition(tuple(unconditional), tuple(drafted_only), tuple(conditional))
-
-    def plain_ms(self, measured: float | None = None) -> float | None:
-        """The cost of a plain step: the median of the run's own if it has at least five, else ``measured``."""
-        return median(self.plain_steps) if len(self.plain_steps) >= MINIMUM_SAMPLES else measured
-
-    def round_ms(self) -> float | None:
-        """The median cost of a drafted round, of at least five: one cold sample may not move a break-even."""
-        return median(self._costs) if len(self._costs) >= MINIMUM_SAMPLES else None
-
-    def break_even(self, plain_ms: float | None = None) -> float | None:
-        """The tokens a round that pay for a drafted round: its median cost over that of a plain step."""
-        plain, cost = self.plain_ms(plain_ms), self.round_ms()
-        return cost / plain if plain and cost is not None else None
 
     def speedup(self, plain_ms: float | None = None) -> float | None:
         """Mean tokens a round over the break-even."""
@@ -181,9 +206,11 @@ def repeated_ngrams(tokens: list[int], size: int = 8) -> float | None:
     return 1 - len(set(grams)) / len(grams) if grams else None
 
 
-def _unlogged(round_: Round) -> bool:
-    """Whether the number of drafts is not known, as in the logs of some engines."""
-    return round_.drafts is None and round_.n_drafts is None
+def _is_plain(round_: Round, drafted: int) -> bool:
+    """Whether nothing was drafted. In the logs of some engines the number of drafts is not known, and is no zero."""
+    if round_.form == "plain":
+        return True
+    return drafted == 0 and (round_.drafts is not None or round_.n_drafts is not None)
 
 
 def _last_open(round_: Round) -> int | None:

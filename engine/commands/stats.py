@@ -7,7 +7,7 @@ from engine.commands.json_text import as_lines
 from engine.commands.reading import TracePath, finish, open_trace
 from engine.commands.saying import printable, say
 from engine.records import End
-from engine.stats import Stats
+from engine.stats import READ, Stats
 
 if TYPE_CHECKING:
     from engine.trace.reader import Trace
@@ -32,8 +32,7 @@ def figures_of(source: "Trace") -> dict[str, Any]:
     """All figures of a trace under their public names; unknown is ``None``."""
     counted = Stats()
     tokens: list[int] | None = []
-    for index in range(len(source)):
-        round_ = source.round(index)
+    for round_ in source.each(READ):
         counted.add(round_)
         if tokens is not None and round_.emitted is not None:
             tokens += round_.emitted

@@ -39,7 +39,7 @@ app = typer.Typer(
 def info(trace: TracePath, as_json: flag.Json = False) -> None:
     """What the file holds: versions, models, options, records, and whether it is whole."""
     with open_trace(trace) as source:
-        records = Counter(str(raw.fields.get("type")) for raw in source.raw_records())
+        records = Counter(source.types())
         header = source.header
         facts: dict[str, Any] = {
             "format": f"{header.format} {header.version}.{header.minor}",

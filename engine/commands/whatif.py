@@ -12,7 +12,7 @@ from engine.commands.json_text import as_lines
 from engine.commands.reading import TracePath, finish, open_trace
 from engine.commands.saying import say
 from engine.errors import Refused
-from engine.stats import Stats, measured_plain_ms
+from engine.stats import Costs, measured_plain_ms
 from engine.whatif import (
     Answer,
     Observed,
@@ -35,6 +35,9 @@ Size = Annotated[
     int | None, typer.Option("--window", help="Rounds in the rolling mean; by default as recorded.", show_default=False)
 ]
 Sweep = Annotated[bool, typer.Option("--sweep", help="Many bars and windows at once.")]
+
+_KEYS = ("form", "reason", "drafts", "n_drafts", "take", "emitted", "n_emitted", "fallback", "ms")
+"""What is read of a round."""
 
 
 class Ready(NamedTuple):
@@ -72,16 +75,16 @@ def read(source: "Trace") -> Ready:
     """Read all rounds once. Raises ``TraceError``."""
     from engine.whatif.replay import Replay  # noqa: PLC0415 (numpy)
 
-    observed, stats, end = Observed(), Stats(), source.end
-    for index in range(len(source)):
-        round_ = source.round(index)
+    observed, costs = Observed(), Costs()
+    for round_ in source.each(_KEYS):
         observed.add(round_)
-        stats.add(round_)
+        costs.add(round_)
+    end = source.end
     measured = measured_plain_ms(source.prefill, end)
     return Ready(
         rule=rule_of(source.header.options),
-        even=stats.break_even(measured),
-        replay=Replay(observed, stats.plain_ms(measured), end),
+        even=costs.break_even(measured),
+        replay=Replay(observed, costs.plain_ms(measured), end),
         known=observed.known,
         top=max(observed.counts, default=1),
     )

@@ -9,23 +9,10 @@ import msgspec
 
 from engine.errors import TraceError
 from engine.records import Round, RoundSource
-from engine.stats import Stats
+from engine.stats import READ, Stats
 
-_AT_ONCE = 512
-_COMPARED = (
-    "form",
-    "reason",
-    "limit",
-    "drafts",
-    "verified",
-    "take",
-    "emitted",
-    "cut",
-    "n_drafts",
-    "n_emitted",
-    "fallback",
-    "ms",
-)
+_AT_ONCE = 256
+_COMPARED = (*READ, "fallback")
 """The keys of a round that an alignment and its figures need."""
 
 
@@ -66,10 +53,14 @@ class Side:
         if round_.fallback is not None and round_.fallback.off and self.flip is None:
             self.flip = len(self.starts)
         self.starts.append(self.tokens)
-        self.tokens += round_.count
         self.stats.add(round_)
-        self.known = self.known and round_.emitted is not None
-        return round_.emitted or ()
+        tokens = round_.emitted
+        if tokens is None:
+            self.known = False
+            self.tokens += round_.count
+            return ()
+        self.tokens += len(tokens)
+        return tokens
 
     def _fetch(self) -> Round:
         """The next round; of a trace many are read at once, with no more of each than is compared."""
@@ -141,6 +132,9 @@ class Alignment:
     def _take(self, side: Side, other: Side) -> None:
         start, tokens = side.tokens, side.read()
         if not self.known:
+            return
+        if not other.ahead:
+            side.ahead += tokens
             return
         shared = min(len(tokens), len(other.ahead))
         if tokens[:shared] != other.ahead[:shared]:

@@ -10,7 +10,7 @@ import msgspec
 from engine.fallback import SpecFallback
 from engine.options import Options
 from engine.records import Round
-from engine.stats import Stats
+from engine.stats import READ, Stats
 from engine.trace.reader import Trace
 
 
@@ -62,8 +62,7 @@ def series_of(trace: Trace) -> Series:
     """Read all rounds once. Raises ``TraceError``."""
     rolling = Rolling(trace.header.options)
     made = Series(bar=rolling.bar, window=rolling.window)
-    for index in range(len(trace)):
-        round_ = trace.round(index)
+    for index, round_ in enumerate(trace.each((*READ, "fallback"))):
         made.stats.add(round_)
         made.counts.append(max(0, round_.count))
         mean = rolling.after(round_)

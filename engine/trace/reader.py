@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 _BLOCKS_KEPT = 8
+_AT_ONCE = 256
+"""Rounds that are read in one go where all are wanted; many more of them leave the processor's cache."""
 
 Decode = Callable[[bytes, int], AnyRecord | Unknown]
 """Makes a value of a record's bytes and of the offset at which they stand; may raise ``TraceError``."""
@@ -124,6 +126,18 @@ class Trace:
             return self.rounds(keys, start, stop)
         return found
 
+    def each(self, keys: Iterable[str]) -> Iterator[Round]:
+        """All rounds, with nothing but ``keys`` as by ``rounds``; one that cannot be read is an error in its turn."""
+        wanted = frozenset(keys)
+        start = 0
+        while start < len(self):
+            stop = min(start + _AT_ONCE, len(self))
+            try:
+                yield from self.rounds(wanted, start, stop)
+            except TraceError:
+                yield from map(self.round, range(start, min(stop, len(self))))
+            start = stop
+
     def events(self) -> tuple[Event, ...]:
         """All events, in the order of the file."""
         if self._contents.events_at is None:
@@ -160,6 +174,12 @@ class Trace:
         for cut in self._cuts():
             for byte, data in cut.spans():
                 yield RawRecord(byte, data, fields(data, byte))
+
+    def types(self) -> Iterator[str]:
+        """The type of every record in the order of the file, with no more of it read than that takes."""
+        for cut in self._cuts():
+            for glance, start, stop in zip(glances(cut), cut.starts, cut.ends, strict=True):
+                yield glance.type or str(fields(cut.data[start:stop], cut.byte + start).get("type"))
 
     def refresh(self) -> int:
         """Take in what was appended since; the number of new rounds. A torn tail waits until it is whole."""

@@ -8,6 +8,7 @@ from engine.stats import cost_ms
 
 _SAME_ANYWAY = ("stop", "budget", "no-drafter")
 """Reasons of a plain round that has nothing to do with the fallback."""
+_WIDEST = 2**32 - 1
 
 
 class Observed:
@@ -35,10 +36,11 @@ class Observed:
 
     def add(self, round_: Round) -> None:
         """Take in the next round."""
-        count, ms = round_.count, round_.ms
+        ms, emitted = round_.ms, round_.emitted
+        count = round_.count if emitted is None else len(emitted)
         if round_.form != "plain" or round_.reason == "zero-draft":
             self.index.append(self.rounds)
-            self.counts.append(min(max(count, 0), 2**32 - 1))
+            self.counts.append(count if 0 <= count <= _WIDEST else min(max(count, 0), _WIDEST))
             self.costs.append(cost_ms(ms) if ms else math.nan)
         elif round_.reason not in _SAME_ANYWAY and self.edge is None and len(self.index):
             self.edge, self.edge_rounds, self.edge_tokens = len(self.index), self.rounds, self.tokens
@@ -48,5 +50,7 @@ class Observed:
             self.flip = self.rounds
         self.rounds += 1
         self.tokens += count
-        self.untimed += not ms
-        self.ms += sum(ms.values()) if ms else 0.0
+        if ms:
+            self.ms += sum(ms.values())
+        else:
+            self.untimed += 1
