@@ -10,10 +10,13 @@ LIMIT = 40
 _Times = dict[str, float]
 
 
-def key_of(model: str, provider: str = "cpu") -> str:
-    """What the times of a model are kept under: its name, or where it is, and what runs it."""
+def key_of(model: str, provider: str, what: str) -> str:
+    """What the times of a model are kept under: its name, or where it is, what runs it, and ``what`` opens it.
+
+    A command and the screen do not go through the same stages.
+    """
     path = Path(model)
-    return f"{path.resolve() if path.exists() else model} on {provider}"
+    return f"{path.resolve() if path.exists() else model} on {provider}, {what}"
 
 
 def earlier(file: Path, key: str) -> _Times:

@@ -22,7 +22,7 @@ class Tokenizer:
 
     def __init__(self, path: Path) -> None:
         if not path.is_file():
-            raise ModelError(f"{path}: no such tokenizer file")
+            raise ModelError(f"{path}: no such tokenizer file: put the model's own there, as its export does")
         self._library = _parsed(path)
         self._added = {id_: token.content for id_, token in self._library.get_added_tokens_decoder().items()}
         self._byte_level = '"ByteLevel"' in self._library.to_str()
@@ -84,9 +84,9 @@ def _parsed(path: Path) -> Library:
     try:
         return Library.from_str(path.read_text(encoding="utf-8"))
     except UnicodeDecodeError as error:
-        raise ModelError(f"{path}: not a tokenizer file: it is not text") from error
+        raise ModelError(f"{path}: not a tokenizer file: it is not text: fetch it again") from error
     except Exception as error:
         # The library has no type of its own: what it cannot parse is a plain Exception.
         if type(error) is not Exception:
             raise
-        raise ModelError(f"{path}: not a tokenizer file: {error}") from error
+        raise ModelError(f"{path}: not a tokenizer file, or cut short ({error}): fetch it again") from error

@@ -54,7 +54,7 @@ class Live:
         self._engine: RemoteRun | None = None
         self._given_up = False
         request = wanted.request
-        self._key = loads.key_of(request.model, request.provider.name)
+        self._key = loads.key_of(request.model, request.provider.name, "screen")
         if wanted.engine is not None:
             self._key += f" by {wanted.engine}"
         self.loading = Loading(self.stages, loads.earlier(loads_file(), self._key))

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from engine import paths, version
+from engine.commands import progress, run_values
 from engine.commands import run_options as flag
-from engine.commands import run_values
 from engine.commands.json_text import as_lines
 from engine.commands.saying import say
 from engine.errors import ModelError
+from engine.loads import key_of
 
 if TYPE_CHECKING:
     from engine.execution import Device
@@ -87,7 +88,8 @@ def _tell_of(model: str, provider: "Provider", threads: int, *, as_json: bool) -
     from engine.opening import open_models  # noqa: PLC0415
     from engine.request import Setup  # noqa: PLC0415
 
-    models = open_models(model, Setup(provider, threads))
+    with progress.shown(key_of(model, provider.name, "info")):
+        models = open_models(model, Setup(provider, threads))
     drafters = [*models.drafters, "draft-model:FOLDER", "none"]
     notes = [event.message for event in models.events()]
     if as_json:

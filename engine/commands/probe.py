@@ -122,7 +122,7 @@ def probe(
     run_values.chat_of(chat, system)
     setup = Setup(place, threads, run_values.widths_of(widths), plain_width)
     named = run_values.model_of(model, model_file)
-    with progress.shown(key_of(named, place.name)):
+    with progress.shown(key_of(named, place.name, "probe")):
         models = open_models(named, setup)
     stops = {*(() if ignore_stops else models.stop_tokens), *map(models.stop_token, stop or ())}
     options = msgspec.structs.replace(options, stop_tokens=tuple(sorted(stops)))

@@ -61,7 +61,7 @@ def record(
         raise Refused(f"--text is {text!r}: use one of {', '.join(TEXTS)}")
     stop = None if until is None else Stop(until)
     wanted = request()
-    with progress.shown(key_of(wanted.model, wanted.provider.name)):
+    with progress.shown(key_of(wanted.model, wanted.provider.name, "record")):
         live = opened(wanted)
     with damaged(wanted.fault, _target(output)) as target:
         recorder = Recorder(live, target, text=cast(Literal["full", "ids", "none"], text), on_failure=complain)

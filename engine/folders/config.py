@@ -120,9 +120,9 @@ def read(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise ModelError(f"{path}: it cannot be read: {(error.strerror or str(error)).lower()}") from error
     except ValueError as error:
-        raise ModelError(f"{path}: not JSON, or cut short: {error}") from error
+        raise ModelError(f"{path}: not JSON, or cut short ({error}): fetch it again") from error
     if not isinstance(value, dict):
-        raise ModelError(f"{path}: its top is no map")
+        raise ModelError(f"{path}: it holds no settings by name: fetch it again")
     return value
 
 

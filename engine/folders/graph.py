@@ -59,7 +59,10 @@ def check_shapes(session: Session, wiring: Wiring) -> None:
     if len(ids) != 2:
         raise ModelError(f"{session.name}: {wiring.ids} has shape {_told(ids)}, expected one of batch and length")
     if isinstance(ids[0], int) and ids[0] != 1:
-        raise ModelError(f"{session.name}: {wiring.ids} has a fixed batch of {ids[0]}, a text is a batch of 1")
+        raise ModelError(
+            f"{session.name}: {wiring.ids} has a fixed batch of {ids[0]}, a text is a batch of 1: export the model "
+            "with a batch of 1 or of any size"
+        )
     mask = session.inputs.get(wiring.mask)
     if mask is not None and (len(mask.shape) != 2 or isinstance(mask.shape[1], int)):
         raise ModelError(

@@ -78,7 +78,7 @@ def model_folder(path: Path) -> ModelFolder:
     else:
         raise ModelError(
             f"{folder}: its layout is unknown: neither {GENAI} (onnxruntime-genai) nor {CONFIG} (Optimum) is beside "
-            f"{graphs[0]}"
+            f"{graphs[0]}: put the one of its export there"
         )
     taken = graph.relative_to(folder).as_posix()
     return ModelFolder(folder, layout, graph, tuple(name for name in graphs if name != taken), facts)
@@ -115,6 +115,10 @@ def _rank(name: str) -> tuple[int, int, int] | None:
 
 
 def _nothing(folder: Path) -> str:
+    if folder.suffix.lower() == ".gguf" and folder.is_file():
+        return f"{folder}: a GGUF file and no graph: make one of it with `specstep models add {folder.name}`"
+    if folder.is_file():
+        return f"{folder}: a file that is no graph: give a folder with a model in ONNX, or its graph (*.onnx)"
     if not folder.is_dir():
         return (
             f"{folder}: no such folder, and no model was added by that name (specstep models list); give a folder "

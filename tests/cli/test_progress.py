@@ -69,7 +69,7 @@ def test_a_command_keeps_the_times_of_what_it_opened(model: Path, tmp_path: Path
     code, err = on_a_terminal(*words, XDG_CACHE_HOME=str(tmp_path))
     assert (code, err.rpartition("\x1b[K")[2]) == (0, "")
     kept = json.loads((tmp_path / "specstep" / "loads.json").read_text())
-    assert "loading base.onnx" in kept[f"{model} on cpu"]
+    assert "loading base.onnx" in kept[f"{model} on cpu, {command}"]
 
 
 def test_nothing_is_shown_where_there_is_no_terminal_or_a_dumb_one(model: Path, tmp_path: Path) -> None:

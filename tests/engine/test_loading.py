@@ -70,8 +70,9 @@ def test_times_that_cannot_be_kept_are_let_go(tmp_path: Path) -> None:
 def test_a_folder_is_known_by_its_place_and_a_name_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "model").mkdir()
     monkeypatch.chdir(tmp_path)
-    assert loads.key_of("model") == loads.key_of(str(tmp_path / "model")) == f"{tmp_path / 'model'} on cpu"
-    assert loads.key_of("smollm2", "openvino") == "smollm2 on openvino"
+    by_place = loads.key_of(str(tmp_path / "model"), "cpu", "screen")
+    assert loads.key_of("model", "cpu", "screen") == by_place == f"{tmp_path / 'model'} on cpu, screen"
+    assert loads.key_of("smollm2", "openvino", "probe") == "smollm2 on openvino, probe"
 
 
 def test_a_stage_that_takes_longer_than_the_last_time_is_not_shown_as_done() -> None:

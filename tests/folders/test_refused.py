@@ -69,14 +69,23 @@ def test_keys_and_values_of_a_fixed_length(tmp_path: Path) -> None:
             lambda folder: (folder / "model.onnx").write_bytes(b"version https://git-lfs.github.com/spec/v1\n"),
             "a pointer of Git LFS and not the model",
         ),
-        (lambda folder: (folder / "tokenizer.json").unlink(), r"tokenizer\.json: no such tokenizer file"),
-        (lambda folder: _cut(folder / "tokenizer.json"), r"tokenizer\.json: not a tokenizer file"),
-        (lambda folder: _cut(folder / "genai_config.json", 50), r"genai_config\.json: not JSON, or cut short"),
+        (
+            lambda folder: (folder / "tokenizer.json").unlink(),
+            r"tokenizer\.json: no such tokenizer file: put the model's own",
+        ),
+        (
+            lambda folder: _cut(folder / "tokenizer.json"),
+            r"tokenizer\.json: not a tokenizer file, or cut short .*: fetch it",
+        ),
+        (
+            lambda folder: _cut(folder / "genai_config.json", 50),
+            r"genai_config\.json: not JSON, or cut short .*: fetch it again",
+        ),
         (lambda folder: _configure(folder, pipeline=[{}]), "a pipeline of several graphs"),
         (lambda folder: _configure(folder, filename="../model.onnx"), "it has to be a file inside the folder"),
         (
             lambda folder: (folder / "genai_config.json").unlink(),
-            r"its layout is unknown: neither genai_config\.json .* nor config\.json .* is beside model\.onnx",
+            r"its layout is unknown: neither genai_config\.json .* nor config\.json .* is beside model\.onnx: put",
         ),
     ],
     ids=[
@@ -114,6 +123,19 @@ def test_a_folder_of_another_kind(tmp_path: Path, files: list[str], says: str) -
         (tmp_path / name).write_text("{}", encoding="utf-8")
     with pytest.raises(ModelError, match=says):
         open_folder(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("mine.Q4_K_M.gguf", r"a GGUF file and no graph: make one of it with `specstep models add mine\.Q4_K_M\.gguf`"),
+        ("weights.bin", "a file that is no graph: give a folder"),
+    ],
+)
+def test_a_file_that_is_no_graph(tmp_path: Path, name: str, says: str) -> None:
+    (tmp_path / name).touch()
+    with pytest.raises(ModelError, match=says):
+        open_folder(tmp_path / name)
 
 
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
