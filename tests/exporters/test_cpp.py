@@ -13,6 +13,7 @@ from engine.process.feed import SocketFeed
 from engine.process.watch import Watched
 from engine.trace.audit import audit
 from engine.trace.reader import open_trace
+from tests.limits import HANG
 
 SOURCE = Path(__file__).parents[2] / "recordings" / "exporters" / "toy_loop.cpp"
 
@@ -78,7 +79,7 @@ def test_it_is_watched_through_a_pipe_and_by_others_at_a_socket(toy_loop: Path, 
 
 def look(many: list[Watched], holds: Callable[[Watched], bool]) -> None:
     """Look until something holds for all of them."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + HANG
     while not all(holds(watched) for watched in many):
         assert time.monotonic() < deadline, "it does not come to that"
         for watched in many:

@@ -16,6 +16,7 @@ from engine.models.own.wheels import fetch
 from engine.paths import models_dir
 from engine.trace.reader import open_trace
 from tests.cli.commands import ROOT, specstep
+from tests.limits import HANG
 from tests.own.tiny_gguf import CONTEXT, END, START, WORDS, Tiny, write
 
 TEMPLATE = "{% for m in messages %}<|im_start|>{{ m['content'] }}<|im_end|>{% endfor %}<|im_start|>"
@@ -209,7 +210,7 @@ def adding(file: Path, data: Path, before: str = "") -> subprocess.Popen[str]:
 def test_no_room_for_it_is_a_line_and_leaves_nothing(data: Path, file: Path) -> None:
     small = "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (40_000, 40_000))"
     with adding(file, data, small) as process:
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=HANG)
     assert (process.returncode, out) == (2, "")
     assert "no room: about" in err.splitlines()[-1]
     assert left_over(data) == []
@@ -246,7 +247,7 @@ def test_a_model_that_is_interrupted_leaves_nothing(data: Path, file: Path, numb
         assert process.stdout.readline() == "written\n"
         assert len(left_over(data)) == 1
         process.send_signal(number)
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=HANG)
     assert (process.returncode, err.splitlines()[-1]) == (130, "specstep: interrupted")
     assert left_over(data) == []
 

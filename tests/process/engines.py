@@ -186,7 +186,7 @@ class Served:
         if self._commands >= 0:
             self.hang_up()
         self.rest()
-        self._thread.join(10)
+        self._thread.join(HANG)
         assert not self._thread.is_alive()
         for fd in (self._answers, self._reading):
             os.close(fd)

@@ -271,7 +271,7 @@ def test_whatever_bytes_are_lost_no_wrong_round_is_kept(stream: tuple[bytes, int
     (whole, start), path = stream, tmp_path / "stream"
     at = chance.randrange(start, len(whole) - 100)
     path.write_bytes(whole[:at] + whole[at + chance.choice((1, 9, 64, 700)) :] if seed else whole)
-    run = RemoteRun(elsewhere(f"cat {path}"), timeout=5.0).open()
+    run = RemoteRun(elsewhere(f"cat {path}"), timeout=TIMEOUT).open()
     run.order()
     made, expected = finished(run), finished(in_process())
     run.close()

@@ -27,6 +27,7 @@ from engine.records import End, Event, Header, Prefill, Round, Tokens
 from engine.request import LiveRequest
 from engine.trace.audit import audit
 from engine.trace.reader import Trace
+from tests.limits import HANG
 from tests.process.engines import (
     REQUEST,
     FaultyBase,
@@ -116,14 +117,14 @@ class Slow(FaultyBase):
 
     def _wait(self) -> None:
         self.reached.set()
-        assert self.go_on.wait(10)
+        assert self.go_on.wait(HANG)
 
 
 def test_a_pause_in_the_middle_of_a_long_verify_finishes_that_round_and_makes_no_other() -> None:
     base = Slow()
     with served(lambda request: over(base, request)) as engine:
         running = engine.tell(RunUntil())
-        assert base.reached.wait(10)
+        assert base.reached.wait(HANG)
         engine.tell(Pause())
         base.let_go_on_soon()
         reply = engine.upto(running)
@@ -202,7 +203,7 @@ def test_quit_overtakes_a_run_and_writes_its_end() -> None:
     base = Slow()
     with served(lambda request: over(base, request)) as engine:
         running = engine.tell(RunUntil())
-        assert base.reached.wait(10)
+        assert base.reached.wait(HANG)
         quitting = engine.tell(Quit())
         base.let_go_on_soon()
         assert engine.upto(running).done.why == "paused"

@@ -11,6 +11,7 @@ from engine.errors import EngineFault, Refused
 from engine.loading import Loading
 from engine.records import RoundSource
 from engine.stages import Stage
+from tests.limits import HANG
 from tests.process.engines import REQUEST, gone
 from tests.tui.runs import live
 from tests.tui.screens import Screen
@@ -102,7 +103,7 @@ async def test_a_key_gives_the_opening_up(key: str) -> None:
     given_up = threading.Event()
 
     def opener() -> RoundSource:
-        given_up.wait(30)
+        given_up.wait(HANG)
         raise Refused("given up")
 
     waiting = Waiting("loading", Loading(lambda: [Stage("reading the model")]), given_up.set)
@@ -147,7 +148,7 @@ def test_an_opening_that_is_given_up_leaves_no_engine() -> None:
     pid = engine.pid
     assert pid is not None
     opening.stop()
-    thread.join(30)
+    thread.join(HANG)
     assert not thread.is_alive()
     assert failed
     assert gone(pid)
