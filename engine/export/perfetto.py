@@ -1,6 +1,7 @@
 """A trace for ui.perfetto.dev and chrome://tracing: phases as slices, tokens a round and the rolling mean as counters.
 
-Format: the "Trace Event Format" of Chrome (complete, counter, instant and metadata events, microseconds).
+Format: the "Trace Event Format" of Chrome (complete, counter, instant and metadata events, microseconds). Times are
+added up in whole nanoseconds, which is what Perfetto counts in: slices that overlapped by one would not be nested.
 """
 
 import json
@@ -17,6 +18,10 @@ from engine.trace.reader import Trace
 
 _PID, _ROUNDS, _PREFILL = 1, 1, 2
 _UNTIMED_MS = 1.0
+_LONGEST_MS = 1e9
+"""A length of more than eleven days is no measured one."""
+_NS = 1_000_000
+"""Nanoseconds in a millisecond."""
 
 
 def perfetto_chunks(trace: Trace) -> Iterator[str]:
@@ -30,12 +35,12 @@ def perfetto_chunks(trace: Trace) -> Iterator[str]:
     said: dict[int | None, list[Event]] = {}
     for event in trace.events():
         said.setdefault(event.round, []).append(event)
-    at = 0.0
+    at = 0
     for event in said.get(None, ()):
         yield _line(_instant(event, at))
-    if trace.prefill is not None and trace.prefill.ms is not None:
-        yield _line(_slice("prefill", at, trace.prefill.ms, _PREFILL, {"positions": trace.prefill.positions}))
-        at += trace.prefill.ms
+    if trace.prefill is not None and (length := _ns(trace.prefill.ms)):
+        yield _line(_slice("prefill", at, length, _PREFILL, {"positions": trace.prefill.positions}))
+        at += length
     rolling, texts, was_off = Rolling(trace.header.options), Texts(trace), False
     for index in range(len(trace)):
         round_ = trace.round(index)
@@ -43,10 +48,11 @@ def perfetto_chunks(trace: Trace) -> Iterator[str]:
         yield from map(_line, _round(round_, at, one_line(texts.of(round_))))
         end = at + _length(round_)
         counters: dict[str, dict[str, float]] = {"tokens a round": {"tokens": round_.count}}
-        if mean is not None:
-            counters["rolling mean"] = {"mean": mean} | ({"bar": rolling.bar} if rolling.bar else {})
+        if mean is not None and math.isfinite(mean):
+            bar = rolling.bar if math.isfinite(rolling.bar) else 0.0
+            counters["rolling mean"] = {"mean": mean} | ({"bar": bar} if bar else {})
         for name, values in counters.items():
-            yield _line({"ph": "C", "name": name, "pid": _PID, "ts": _us(at), "args": values})
+            yield _line({"ph": "C", "name": name, "pid": _PID, "tid": _ROUNDS, "ts": _us(at), "args": values})
         for event in said.get(round_.index, ()):
             yield _line(_instant(event, end))
         if rolling.off and not was_off:
@@ -58,11 +64,16 @@ def perfetto_chunks(trace: Trace) -> Iterator[str]:
 def _names(trace: Trace) -> list[dict[str, Any]]:
     base, drafter = trace.header.base.name, trace.header.drafter
     process = f"{one_line(base)} + {one_line(drafter.name)}" if drafter else one_line(base)
-    names = [("process_name", 0, process), ("thread_name", _ROUNDS, "rounds"), ("thread_name", _PREFILL, "prefill")]
+    process = process or "specstep"
+    names = [
+        ("process_name", _ROUNDS, process),
+        ("thread_name", _ROUNDS, "rounds"),
+        ("thread_name", _PREFILL, "prefill"),
+    ]
     return [{"ph": "M", "name": kind, "pid": _PID, "tid": tid, "args": {"name": name}} for kind, tid, name in names]
 
 
-def _round(round_: Round, at: float, text: str) -> Iterator[dict[str, Any]]:
+def _round(round_: Round, at: int, text: str) -> Iterator[dict[str, Any]]:
     args = {
         "form": round_.form,
         "reason": round_.reason,
@@ -73,32 +84,31 @@ def _round(round_: Round, at: float, text: str) -> Iterator[dict[str, Any]]:
         "pos": round_.pos,
         "cut": round_.cut,
         "text": text or None,
-        "untimed": None if round_.ms else True,
+        "untimed": None if _phases(round_) else True,
     }
     known = {key: one_line(value) if isinstance(value, str) else value for key, value in args.items()}
     known = {key: value for key, value in known.items() if value is not None}
     yield _slice(f"round {round_.index}", at, _length(round_), _ROUNDS, known)
-    for phase, ms in _phases(round_):
-        yield _slice(one_line(phase), at, ms, _ROUNDS, {})
-        at += ms
+    for phase, length in _phases(round_):
+        yield _slice(one_line(phase), at, length, _ROUNDS, {})
+        at += length
 
 
-def _phases(round_: Round) -> list[tuple[str, float]]:
+def _phases(round_: Round) -> list[tuple[str, int]]:
     ms = round_.ms or {}
-    return [
-        (phase, ms[phase]) for phase in (*PHASES, *sorted(ms.keys() - set(PHASES))) if 0 < ms.get(phase, 0.0) < math.inf
-    ]
+    known = [(phase, _ns(ms.get(phase))) for phase in (*PHASES, *sorted(ms.keys() - set(PHASES)))]
+    return [(phase, length) for phase, length in known if length]
 
 
-def _length(round_: Round) -> float:
-    return sum(ms for _, ms in _phases(round_)) or _UNTIMED_MS
+def _length(round_: Round) -> int:
+    return sum(length for _, length in _phases(round_)) or _ns(_UNTIMED_MS)
 
 
-def _slice(name: str, at: float, ms: float, tid: int, args: dict[str, Any]) -> dict[str, Any]:
-    return {"ph": "X", "name": name, "pid": _PID, "tid": tid, "ts": _us(at), "dur": _us(ms), "args": args}
+def _slice(name: str, at: int, length: int, tid: int, args: dict[str, Any]) -> dict[str, Any]:
+    return {"ph": "X", "name": name, "pid": _PID, "tid": tid, "ts": _us(at), "dur": _us(length), "args": args}
 
 
-def _instant(event: Event, at: float) -> dict[str, Any]:
+def _instant(event: Event, at: int) -> dict[str, Any]:
     args = {"level": one_line(event.level), "message": one_line(event.message)}
     return {"ph": "i", "s": "p", "name": one_line(event.code), "pid": _PID, "tid": _ROUNDS, "ts": _us(at), "args": args}
 
@@ -107,5 +117,10 @@ def _line(event: dict[str, Any]) -> str:
     return ",\n" + json.dumps(event)
 
 
-def _us(ms: float) -> float:
-    return round(ms * 1000, 3)
+def _ns(ms: float | None) -> int:
+    """Nanoseconds; 0 for a length that is not known, or is none."""
+    return round(ms * _NS) if ms is not None and 0 < ms <= _LONGEST_MS else 0
+
+
+def _us(ns: int) -> float:
+    return ns / 1000

@@ -7,18 +7,23 @@ import json
 import re
 import shutil
 import subprocess
+import tempfile
 import unicodedata
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.export import FORMS, chunks
 from engine.export.visible import Joiner, one_line, visible
+from engine.records import Prefill, Round, Window
+from engine.stats import PHASES
 from engine.trace.reader import open_trace
+from engine.trace.writer import TraceWriter
 from tests.cli.commands import specstep
 from tests.exports.makes import HEADER, hostile
 
@@ -81,8 +86,26 @@ def test_csv_has_an_empty_cell_for_what_is_unknown(tmp_path: Path) -> None:
     ]
 
 
+def no_number(text: str) -> None:
+    """JSON has no NaN and no infinity, whatever Python's reader takes for one."""
+    raise AssertionError(text)
+
+
+def depths(slices: list[dict[str, Any]]) -> list[int]:
+    """How deep each slice of a thread lies in others, as Perfetto nests them; none may lie half in another."""
+    found, ends = [], [0]
+    for event in slices:
+        start, length = round(event["ts"] * 1000), round(event["dur"] * 1000)
+        while ends and ends[-1] <= start:
+            ends.pop()
+        assert not ends or start + length <= ends[-1]
+        found.append(len(ends))
+        ends.append(start + length)
+    return found
+
+
 def events_of(path: Path) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(exported("perfetto", path))["traceEvents"]
+    found: list[dict[str, Any]] = json.loads(exported("perfetto", path), parse_constant=no_number)["traceEvents"]
     return found
 
 
@@ -107,6 +130,33 @@ def test_perfetto_nests_phases_in_rounds_and_counts_beside_them(tmp_path: Path) 
     assert [event["args"]["tokens"] for event in counters if event["name"] == "tokens a round"] == [3, 4, 1, 1, 1]
     assert [event["args"]["mean"] for event in counters if event["name"] == "rolling mean"] == [3, 3.5, 2.5, 1, 1]
     assert [event["name"] for event in events if event["ph"] == "i"] == ["fell-back", "flip"]
+
+
+@given(st.lists(st.dictionaries(st.sampled_from(PHASES), st.floats(0, 1e6), max_size=6), min_size=1, max_size=8))
+def test_perfetto_nests_to_the_nanosecond_whatever_the_times(times: list[dict[str, float]]) -> None:
+    """Perfetto rounds to nanoseconds, and lifts a slice out of its row that begins or ends one of them too early."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "run.msgpack"
+        with TraceWriter(path) as writer:
+            writer.write(HEADER)
+            for index, ms in enumerate(times):
+                writer.write(Round(index=index, form="one-pass", n_drafts=1, take=0, ms=ms))
+        slices = [event for event in events_of(path) if event["ph"] == "X"]
+    assert depths(slices) == [0 if event["name"].startswith("round ") else 1 for event in slices]
+
+
+def test_perfetto_is_json_whatever_numbers_a_trace_holds(tmp_path: Path) -> None:
+    odd = (float("nan"), float("inf"), -1.0, 1.7e308)
+    path = tmp_path / "run.msgpack"
+    with TraceWriter(path) as writer:
+        writer.write(msgspec.structs.replace(HEADER, options={"fallback_below": float("inf"), "fallback_window": 2}))
+        writer.write(Prefill(positions=2, ms=float("nan"), next=1))
+        for index, value in enumerate(odd):
+            window = Window(window=(1,), mean=value, off=False)
+            writer.write(Round(index=index, form="plain", emitted=(1,), fallback=window, ms={"step": value}))
+    events = events_of(path)
+    assert [event["dur"] for event in events if event["ph"] == "X"] == [1000.0] * 4
+    assert [event["args"] for event in events if event["name"] == "rolling mean"] == [{"mean": -1.0}, {"mean": 1.7e308}]
 
 
 def test_perfetto_draws_a_round_without_times_and_says_so(tmp_path: Path) -> None:
