@@ -83,7 +83,9 @@ class Graph:
         """``x @ W.T + b`` for the weights of ``names`` side by side, ``b`` where there are biases: one node each."""
         stacked = [np.asarray(self.weights[f"{name}.weight"], np.float32) for name in names]
         label = "+".join(names)
-        out = self._product(x, f"{label}.transposed", np.concatenate(stacked))
+        matrix = np.concatenate(stacked) if len(stacked) > 1 else stacked[0]
+        del stacked  # matrices of a large model, one of which may take gigabytes
+        out = self._product(x, f"{label}.transposed", matrix)
         if f"{names[0]}.bias" not in self.weights:
             return out
         bias = np.concatenate([np.asarray(self.weights[f"{name}.bias"], np.float32) for name in names])
