@@ -45,7 +45,9 @@ def why(session: Session, busy: str, marks: Marks, width: int, story: str = "", 
     spans = [Span(f" {state}", Role.FAULT if state == "fault" else Role.STRONG)]
     if detail:
         spans.append(Span(f"  {safe(detail, marks)}", Role.TEXT))
-    return fit(tuple(spans), width, marks)
+    lost = getattr(getattr(session.source, "engine", None), "lost", None)
+    help_ = f"; {shown('run.restart', keys)} starts it again" if state == "fault" and lost is not None else ""
+    return (*fit(tuple(spans), width - len(help_), marks), *((Span(help_),) if help_ else ()))
 
 
 def pending(session: Session, marks: Marks, width: int) -> Line:

@@ -1,5 +1,6 @@
 """The screen over an engine that is a process: lost and started again, forked at a key, or somebody else's."""
 
+import asyncio
 import os
 import signal
 import sys
@@ -23,6 +24,7 @@ from tests.tui.screens import Screen, running
 from tui import changes
 from tui.live import LiveSource, save
 from tui.opening import Live, Wanted
+from tui.screens.main import MainScreen
 
 
 @pytest.fixture
@@ -59,7 +61,7 @@ async def test_a_killed_engine_leaves_its_rounds_and_is_started_again_at_a_key(r
         os.kill(run.pid, signal.SIGKILL)
         await screen.press("n")
         assert "fault" in screen.lines[-2]
-        assert "ended by SIGKILL, making round 5" in screen.lines[-2]
+        assert "ended by SIGKILL, making round 5; R starts it again" in screen.lines[-2]
         assert len(screen.session.source) == 5
 
         await screen.press("R")
@@ -71,6 +73,21 @@ async def test_a_killed_engine_leaves_its_rounds_and_is_started_again_at_a_key(r
     with Trace(tmp_path / "again") as trace:
         assert trace.header.run["forked_at"] == 5
         assert [event.code for event in trace.events()] == ["restarted"]
+
+
+async def test_a_round_that_takes_long_says_what_to_do_and_the_screen_can_be_left(
+    run: RemoteRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(MainScreen, "LONG", 0.05)
+    async with stepped(run, 3) as screen:
+        assert run.pid is not None
+        pid = run.pid
+        os.kill(pid, signal.SIGSTOP)
+        await screen.pilot.press("n")
+        while "which takes long: R ends an engine that hangs" not in screen.lines[-2]:
+            await asyncio.sleep(0.02)
+        screen.main.action_quit()
+    assert gone(pid)
 
 
 async def test_an_engine_that_does_not_answer_is_ended_at_a_key(run: RemoteRun) -> None:

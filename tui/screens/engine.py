@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from threading import Thread
 
 from textual import work
 from textual.message import Message
@@ -24,6 +25,9 @@ _FRAME = 1 / 30
 class EngineScreen(Frame):
     """Holds the session, and replaces it where the run goes on in another branch."""
 
+    LONG = 5.0
+    """Seconds that a round may take before it is said that the engine may hang."""
+
     class Made(Message):
         """The engine made a round, ended (``None``), or broke."""
 
@@ -43,7 +47,8 @@ class EngineScreen(Frame):
         self._session: Session | None = None
         self._making = False
         self._late: Timer | None = None
-        self._painted = 0.0
+        self._painted = self._since = 0.0
+        self._patience: Timer | None = None
 
     def begin(self, source: RoundSource) -> Session:
         """Show a source from here on."""
@@ -79,9 +84,12 @@ class EngineScreen(Frame):
         self.app.push_screen(PromptScreen(label, hint, value, answer))
 
     def action_quit(self) -> None:
-        """Leave, also while the source is still being opened."""
-        if self._session is None:
+        """Leave, also while the source is still being opened, or while an engine is at a round that may never come."""
+        source = None if self._session is None else self._session.source
+        if source is None:
             self._waiting.give_up()
+        elif self._making and isinstance(source, LiveSource) and source.engine is not None:
+            Thread(target=source.engine.close, daemon=True).start()
         self.app.exit()
 
     def action_restart(self) -> None:
@@ -146,9 +154,21 @@ class EngineScreen(Frame):
         """Give the engine its next order."""
         source = session.source
         if not self._making and isinstance(source, LiveSource) and (session.owed or source.spent):
-            self._making = True
+            self._making, self._since = True, time.monotonic()
+            if self._patience is None:
+                self._patience = self.set_timer(self.LONG, self._lose_patience)
             source.order(session.owed, session.until)
             self._make(source)
+
+    def _lose_patience(self) -> None:
+        """Say of a round that takes long what can be done about it."""
+        self._patience = None
+        if self._making:
+            left = self.LONG - (time.monotonic() - self._since)
+            if left > 0:
+                self._patience = self.set_timer(left, self._lose_patience)
+            else:
+                self.repaint()
 
     @work(thread=True, group="engine")
     def _make(self, source: LiveSource) -> None:
@@ -165,7 +185,11 @@ class EngineScreen(Frame):
         session = self._session
         if session is None or not self._making or session.owed != 1 or session.playing:
             return ""
-        return f"making round {len(session.source)}"
+        now = f"making round {len(session.source)}"
+        source = session.source
+        if time.monotonic() - self._since < self.LONG or not isinstance(source, LiveSource) or source.engine is None:
+            return now
+        return f"{now}, which takes long: {session.key('run.restart')} ends an engine that hangs"
 
     def _forkable(self) -> LiveSource | None:
         """The source, if another branch can come off it now; else the session's note says why not."""
