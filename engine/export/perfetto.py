@@ -47,12 +47,9 @@ def perfetto_chunks(trace: Trace) -> Iterator[str]:
         mean = rolling.after(round_)
         yield from map(_line, _round(round_, at, one_line(texts.of(round_))))
         end = at + _length(round_)
-        counters: dict[str, dict[str, float]] = {"tokens a round": {"tokens": round_.count}}
-        if mean is not None and math.isfinite(mean):
-            bar = rolling.bar if math.isfinite(rolling.bar) else 0.0
-            counters["rolling mean"] = {"mean": mean} | ({"bar": bar} if bar else {})
-        for name, values in counters.items():
-            yield _line({"ph": "C", "name": name, "pid": _PID, "tid": _ROUNDS, "ts": _us(at), "args": values})
+        for name, series, value in _counters(round_, mean, rolling.bar):
+            args = {series: value}
+            yield _line({"ph": "C", "name": name, "pid": _PID, "tid": _ROUNDS, "ts": _us(at), "args": args})
         for event in said.get(round_.index, ()):
             yield _line(_instant(event, end))
         if rolling.off and not was_off:
@@ -92,6 +89,15 @@ def _round(round_: Round, at: int, text: str) -> Iterator[dict[str, Any]]:
     for phase, length in _phases(round_):
         yield _slice(one_line(phase), at, length, _ROUNDS, {})
         at += length
+
+
+def _counters(round_: Round, mean: float | None, bar: float) -> Iterator[tuple[str, str, float]]:
+    """Names, series and values. Perfetto names a row by both: "tokens a round", "rolling mean", "fallback bar"."""
+    yield "tokens", "a round", round_.count
+    if mean is not None and math.isfinite(mean):
+        yield "rolling", "mean", mean
+        if bar and math.isfinite(bar):
+            yield "fallback", "bar", bar
 
 
 def _phases(round_: Round) -> list[tuple[str, int]]:

@@ -127,8 +127,8 @@ def test_perfetto_nests_phases_in_rounds_and_counts_beside_them(tmp_path: Path) 
         ("other", 500.0),
     ]
     counters = [event for event in events if event["ph"] == "C"]
-    assert [event["args"]["tokens"] for event in counters if event["name"] == "tokens a round"] == [3, 4, 1, 1, 1]
-    assert [event["args"]["mean"] for event in counters if event["name"] == "rolling mean"] == [3, 3.5, 2.5, 1, 1]
+    assert [event["args"]["a round"] for event in counters if event["name"] == "tokens"] == [3, 4, 1, 1, 1]
+    assert [event["args"]["mean"] for event in counters if event["name"] == "rolling"] == [3, 3.5, 2.5, 1, 1]
     assert [event["name"] for event in events if event["ph"] == "i"] == ["fell-back", "flip"]
 
 
@@ -156,7 +156,7 @@ def test_perfetto_is_json_whatever_numbers_a_trace_holds(tmp_path: Path) -> None
             writer.write(Round(index=index, form="plain", emitted=(1,), fallback=window, ms={"step": value}))
     events = events_of(path)
     assert [event["dur"] for event in events if event["ph"] == "X"] == [1000.0] * 4
-    assert [event["args"] for event in events if event["name"] == "rolling mean"] == [{"mean": -1.0}, {"mean": 1.7e308}]
+    assert [event["args"] for event in events if event["name"] == "rolling"] == [{"mean": -1.0}, {"mean": 1.7e308}]
 
 
 def test_perfetto_draws_a_round_without_times_and_says_so(tmp_path: Path) -> None:
