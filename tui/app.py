@@ -4,6 +4,8 @@ from typing import ClassVar
 
 from textual.app import App
 from textual.binding import Binding, BindingType
+from textual.events import Event
+from textual.events import Key as KeyPress
 from textual.screen import Screen
 
 from engine.errors import SpecstepError
@@ -43,6 +45,12 @@ class SpecstepApp(App[SpecstepError]):
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return ANSI_VARIABLES
+
+    async def on_event(self, event: Event) -> None:
+        """A key that opens a screen is done with when that screen takes keys: what is typed ahead is meant for it."""
+        await super().on_event(event)
+        if isinstance(event, KeyPress) and not self.screen.is_mounted:
+            await self.screen._mounted_event.wait()
 
     async def action_quit(self) -> None:
         self._main.action_quit()

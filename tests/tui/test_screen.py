@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from rich.cells import cell_len
+from textual.events import Key
 from textual.widgets import Input
 
 from engine.errors import EngineFault, Refused, TraceError
@@ -396,3 +397,14 @@ async def test_ctrl_c_stops_what_runs_and_a_second_one_leaves() -> None:
         assert screen.app.is_running
         await screen.pilot.press("ctrl+c")
         assert screen.app._exit
+
+
+async def test_what_is_typed_ahead_goes_to_the_prompt_that_a_key_opens() -> None:
+    async with running(finished(live()), (80, 24)) as screen:
+        for key in ("g", "1", "2"):
+            screen.app.post_message(Key(key, key))
+        await screen.settle()
+        assert isinstance(screen.app.screen, PromptScreen)
+        assert screen.app.screen.query_one(Input).value == "12"
+        await screen.press("enter")
+        assert screen.session.moment.index == 12

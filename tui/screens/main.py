@@ -33,7 +33,7 @@ class MainScreen(WalkScreen):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(each.keys, each.action, each.label, show=False, id=each.id) for each in bound()
+        Binding(each.keys, each.action, each.label, show=False, priority=True, id=each.id) for each in bound()
     ]
 
     class Opened(Message):

@@ -42,7 +42,7 @@ class PromptScreen(ModalScreen[None]):
         """Take the keys, with a cursor that does not blink: it would repaint the screen for ever."""
         field = self.query_one(Input)
         field.cursor_blink = False
-        field.focus()
+        self.set_focus(field)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Close, or say what is wrong."""
