@@ -30,6 +30,11 @@ class Ahead:
         """Whether the source can be had without waiting."""
         return self._opening.done() and self._opening.exception() is None
 
+    def check(self) -> None:
+        """Raise why there is no source, if that is known by now."""
+        if self._opening.done():
+            self._opening.result()
+
     def __call__(self) -> "RoundSource":
         return self._opening.result()
 

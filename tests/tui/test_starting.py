@@ -89,9 +89,12 @@ async def test_the_first_picture_is_the_whole_one(size: tuple[int, int], monkeyp
 def test_what_is_opened_ahead_is_there_when_it_is_open_and_says_why_it_is_not() -> None:
     ahead = Ahead(lambda: open_trace(TRACE))
     assert ahead() is ahead()
+    ahead.check()
     assert ahead.there
 
     failed = Ahead(lambda: open_trace(ROOT / "nowhere.msgpack"))
     with pytest.raises(TraceError, match="nowhere"):
         failed()
     assert not failed.there
+    with pytest.raises(TraceError, match="nowhere"):
+        failed.check()

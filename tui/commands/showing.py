@@ -53,6 +53,7 @@ def show(opener: Callable[[], "RoundSource"], waiting: "str | Waiting", wanted: 
     from tui.marks import ASCII, UNICODE  # noqa: PLC0415
 
     gc.freeze()
+    ahead.check()
     marks = ASCII if wanted.ascii else UNICODE
     app = SpecstepApp(ahead, marks, waiting=waiting, theme=theme, keys=wanted.keys, first=first)
     error = app.run(mouse=wanted.mouse)
