@@ -184,3 +184,10 @@ async def test_the_palette_shows_panes_too() -> None:
     async with running(sunk(), (80, 24)) as screen:
         await screen.press("colon", *"cost", "space", *"pane", "enter")
         assert screen.main.active == 4
+
+
+def test_the_help_says_how_to_close_it_where_there_is_room() -> None:
+    for width, hint in ((70, "esc closes this, up and down scroll it"), (45, "esc closes this"), (30, "looking at")):
+        first = "".join(span.text for span in lines(UNICODE, width)[0])
+        assert first.endswith(hint)
+        assert len(first) <= width

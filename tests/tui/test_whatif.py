@@ -241,3 +241,9 @@ async def test_a_bar_that_changes_nothing_in_a_run_that_is_over_is_not_forked() 
         await screen.press("enter")
         assert "there is nothing to fork" in screen.text
         assert screen.session.source is source
+
+
+async def test_a_sweep_without_times_says_that_it_shows_flips() -> None:
+    async with running(sunk(), (80, 24)) as screen:
+        await screen.press("w", "v")
+        assert "round of the flip, for there are not times enough" in screen.text

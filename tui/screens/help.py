@@ -28,8 +28,10 @@ _ABOUT = (
 
 def lines(marks: Marks, width: int, keys: tuple[Key, ...] = KEYS) -> list[Line]:
     """The whole help for a width."""
-    close = Span("   esc closes this, up and down scroll it", Role.DIM)
-    result: list[Line] = [(Span("What you are looking at", Role.STRONG), close)]
+    head = Span("What you are looking at", Role.STRONG)
+    hints = ("   esc closes this, up and down scroll it", "   esc closes this", "")
+    close = next(hint for hint in hints if len(head.text) + len(hint) <= width or not hint)
+    result: list[Line] = [(head, Span(close, Role.DIM))]
     for paragraph in _ABOUT:
         result += [*wrap(paragraph, width), ()]
     result.append((Span("Signs", Role.STRONG),))

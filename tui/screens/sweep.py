@@ -59,6 +59,8 @@ class SweepScreen(ListingScreen):
         column = grid.bars.index(self._here.bar) - shown.start
         bars = "".join(right(f"{grid.bars[i]:.2f}", self._cell_width, self.marks) for i in shown)
         what = "round of the flip" if self._flips else "tokens/s"
+        if not self._speeds(grid)[1]:
+            what = "round of the flip, for there are not times enough to tell tokens/s"
         return [
             *wrap(f"bar {answer.bar:.2f} over {answer.window}: {flip_words(answer)}", width, Role.STRONG),
             *wrap(f"{rounds_words(answer)}, {time_words(answer)}", width),
