@@ -145,6 +145,23 @@ def test_perfetto_nests_to_the_nanosecond_whatever_the_times(times: list[dict[st
     assert depths(slices) == [0 if event["name"].startswith("round ") else 1 for event in slices]
 
 
+@given(st.text(alphabet='\\"a‹ü{', max_size=6))
+def test_perfetto_meets_no_quote_that_it_takes_for_an_escaped_one(text: str) -> None:
+    """Its reader (version 52) ends a string at a quote that no backslash precedes, and knows no other escape of it."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "run.msgpack"
+        with TraceWriter(path) as writer:
+            writer.pieces({1: text.encode()}.get)
+            writer.write(HEADER)
+            writer.write(Round(index=0, form="plain", t1=1, emitted=(1,)))
+        file = exported("perfetto", path)
+        (written,) = (event["args"].get("text", "") for event in events_of(path) if event["ph"] == "X")
+    assert written == text
+    strings = re.findall(r'"((?:[^"\\]|\\.)*)"', file)
+    assert not [string for string in strings if string.endswith("\\")]
+    assert "\\u2039" not in file
+
+
 def test_perfetto_is_json_whatever_numbers_a_trace_holds(tmp_path: Path) -> None:
     odd = (float("nan"), float("inf"), -1.0, 1.7e308)
     path = tmp_path / "run.msgpack"
