@@ -10,13 +10,12 @@ from rich.cells import cell_len
 from textual.events import Key
 from textual.widgets import Input
 
-from engine.errors import EngineFault, Refused, TraceError
-from engine.records import Round, RoundSource
+from engine.errors import EngineFault, TraceError
+from engine.records import Round
 from engine.trace.reader import open_trace
 from tests.tui.runs import Listed, drafted, finished, live, sunk
 from tests.tui.screens import Screen, running
 from tests.tui.test_text import steers
-from tui.app import SpecstepApp
 from tui.live import LiveSource
 from tui.marks import ASCII, UNICODE, Marks
 from tui.moment import START, Moment, Phase
@@ -282,18 +281,6 @@ async def test_a_fault_of_the_engine_is_said_and_the_rounds_before_it_stay() -> 
         assert screen.session.moment == Moment(1)
 
 
-async def test_what_cannot_be_opened_ends_the_app_with_the_reason() -> None:
-    def refuse() -> RoundSource:
-        raise Refused("no such model")
-
-    app = SpecstepApp(refuse, UNICODE, waiting="opening")
-    async with app.run_test() as pilot:
-        await app.workers.wait_for_complete()
-        await pilot.pause()
-
-    assert str(app.return_value) == "no such model"
-
-
 @pytest.mark.parametrize("marks", [UNICODE, ASCII], ids=["unicode", "ascii"])
 @pytest.mark.parametrize("size", [(200, 50), (140, 40), (120, 40), (100, 30), (80, 24), (60, 20), (40, 12)])
 async def test_at_any_size_every_row_fills_the_terminal_and_none_more(size: tuple[int, int], marks: Marks) -> None:
@@ -355,23 +342,6 @@ async def test_a_round_that_cannot_be_read_is_said_and_the_others_stay() -> None
         assert screen.text.count("byte 812 is not a record") > 1
         await screen.press("s", "p", "p")
         assert screen.session.moment.index < 3
-
-
-async def test_a_long_trace_is_usable_before_all_of_it_is_read() -> None:
-    class Endless(Listed):
-        def __len__(self) -> int:
-            return 10_000_000
-
-        def round(self, index: int) -> Round:
-            return super().round(index % 5)
-
-    async with running(Endless([drafted(i, i) for i in range(5)])) as screen:
-        assert not screen.session.series.complete
-        assert "rounds read" in screen.text
-        screen.session.jump(9_000_000)
-        await screen.press("n")
-        assert screen.session.moment == Moment(9_000_001)
-        assert "round 9000001/9999999" in screen.lines[0]
 
 
 def test_the_live_source_knows_when_only_the_end_is_left() -> None:

@@ -1,4 +1,4 @@
-"""The start of the screen: what it loads, and that its first picture is the whole one."""
+"""The start of the screen: what it loads, that its first picture is the whole one, and what may take its time."""
 
 import asyncio
 import subprocess
@@ -8,12 +8,15 @@ from pathlib import Path
 import pytest
 from textual.strip import Strip
 
-from engine.errors import TraceError
+from engine.errors import Refused, TraceError
+from engine.records import Round, RoundSource
 from engine.trace.reader import open_trace
 from tests.limits import HANG
-from tests.tui.screens import Screen
+from tests.tui.runs import Listed, drafted
+from tests.tui.screens import Screen, running
 from tui.app import SpecstepApp
 from tui.marks import UNICODE
+from tui.moment import Moment
 from tui.opening import Ahead
 from tui.panes.pane import Pane
 
@@ -98,3 +101,32 @@ def test_what_is_opened_ahead_is_there_when_it_is_open_and_says_why_it_is_not() 
     assert not failed.there
     with pytest.raises(TraceError, match="nowhere"):
         failed.check()
+
+
+async def test_what_cannot_be_opened_ends_the_app_with_the_reason() -> None:
+    def refuse() -> RoundSource:
+        raise Refused("no such model")
+
+    app = SpecstepApp(refuse, UNICODE, waiting="opening")
+    async with app.run_test() as pilot:
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+
+    assert str(app.return_value) == "no such model"
+
+
+async def test_a_long_trace_is_usable_before_all_of_it_is_read() -> None:
+    class Endless(Listed):
+        def __len__(self) -> int:
+            return 10_000_000
+
+        def round(self, index: int) -> Round:
+            return super().round(index % 5)
+
+    async with running(Endless([drafted(i, i) for i in range(5)])) as screen:
+        assert not screen.session.series.complete
+        assert "rounds read" in screen.text
+        screen.session.jump(9_000_000)
+        await screen.press("n")
+        assert screen.session.moment == Moment(9_000_001)
+        assert "round 9000001/9999999" in screen.lines[0]
