@@ -33,6 +33,13 @@ class Facts(NamedTuple):
     draft_top: Candidates | None
 
 
+class _Place(NamedTuple):
+    """Of each row the token that stands at one place, and its logit."""
+
+    tokens: list[int]
+    logits: list[float]
+
+
 class Figures:
     """Reads the figures of a run's rounds; ``candidates`` is how many of the best tokens of each row to give.
 
@@ -85,8 +92,11 @@ class Figures:
             gap.append(best[j] - value)
             if not value <= best[j] or (value == best[j] and token <= first[j]):
                 return None
-        top = self._places(rows, [first, tokens], [best, second]) if self._candidates else ()
-        totals = _exponentials(memory, logits, drafted, max(best))
+        top = self._places(rows, _Place(first, best), _Place(tokens, second)) if self._candidates else ()
+        highest = max(best)
+        if drafted is not None and rows is not memory:
+            highest = max(highest, drafted.item(drafted.argmax()))
+        totals = _exponentials(memory, logits, drafted) if highest <= _HIGH else None
         if top is None or totals is None:
             return None
         p, accept_p, draft_p = [], [], []
@@ -108,21 +118,21 @@ class Figures:
             top[count:] if self._candidates and draft.logits is not None else None,
         )
 
-    def _places(self, rows: Floats, tokens: list[list[int]], values: list[list[float]]) -> Candidates | None:
-        """The best of each row, place by place; two are known, ``rows`` are without the first. ``None``: not finite."""
+    def _places(self, rows: Floats, best: _Place, second: _Place) -> Candidates | None:
+        """The best of each row, place by place; ``rows`` are without the first. ``None`` where they are not finite."""
         count = min(self._candidates, rows.shape[1])
-        while len(tokens) < count:
-            for j, token in enumerate(tokens[-1]):
+        places = [zip(*best, strict=True), zip(*second, strict=True)]
+        tokens, found = second
+        for _ in range(2, count):
+            for j, token in enumerate(tokens):
                 rows[j, token] = -math.inf
-            tokens.append(rows.argmax(axis=1).tolist())
-            found = []
-            for j, token in enumerate(tokens[-1]):
+            tokens, found = rows.argmax(axis=1).tolist(), []
+            for j, token in enumerate(tokens):
                 found.append(rows.item(j, token))
-            values.append(found)
-        if not math.isfinite(sum(map(sum, values[:count]))):
+            places.append(zip(tokens, found, strict=True))
+        if count > 1 and min(found) == -math.inf:
             return None
-        places = [zip(*place, strict=True) for place in zip(tokens[:count], values[:count], strict=True)]
-        return tuple(zip(*places, strict=True))
+        return tuple(zip(*places[:count], strict=True))
 
     def _room(self, count: int, width: int) -> Floats:
         """Memory for so many rows, which the next round overwrites."""
@@ -149,15 +159,8 @@ class Figures:
         )
 
 
-def _exponentials(memory: Floats, logits: Floats, drafted: Floats | None, highest: float) -> list[float] | None:
-    """Fill ``memory`` with the exponentials of all rows and give their sums, ``None`` where those are no numbers.
-
-    ``highest`` is the highest of ``logits``.
-    """
-    if drafted is not None:
-        highest = max(highest, drafted.item(drafted.argmax()))
-    if highest > _HIGH:
-        return None
+def _exponentials(memory: Floats, logits: Floats, drafted: Floats | None) -> list[float] | None:
+    """Fill ``memory`` with the exponentials of all rows and give their sums, ``None`` where one is too small or NaN."""
     np.exp(logits, out=memory[: len(logits)])
     if drafted is not None:
         np.exp(drafted, out=memory[len(logits) :])
