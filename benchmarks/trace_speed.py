@@ -1,6 +1,7 @@
-"""What a trace of a million rounds costs to write, open, scan and jump in: CPU times (medians) and memory.
+"""What a trace of a million rounds costs to write, open, scan, jump in and audit: CPU times (medians) and memory.
 
 Run ``python -m benchmarks.trace_speed [--rounds N] [--folder DIR]``; the trace takes about 600 bytes a round.
+Beside the audit stands what msgpack alone takes to make maps of the same file, in turn with it.
 """
 
 import argparse
@@ -16,7 +17,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import msgpack
+
 from engine.records import BaseInfo, End, Header, Prefill, Round, Window
+from engine.trace.audit import report
 from engine.trace.framing import TRAILER_SIZE
 from engine.trace.reader import Trace, open_trace
 from engine.trace.writer import TraceWriter
@@ -45,7 +49,7 @@ def make(path: Path, rounds: int) -> list[float]:
                 index=index, form="one-pass", pos=pos, t1=t1, limit=K, drafts=drafts, targets=targets, take=take,
                 emitted=(t1, *drafts[:take]), next=targets[take], consumed=pos + take + 1, draft_p=floats[:K],
                 target_p=floats, accept_p=floats[:K], gap=floats, width=K + 1,
-                fallback=Window(window=(take, 3, 4), mean=take / 3 + 2, off=False),
+                fallback=Window(window=(take, 3, 4), mean=(take + 7) / 3, off=False),
                 ms={"draft": 1.1, "verify": 4.2, "accept": 0.05, "rollback": 0.04},
             )  # fmt: skip
             start = time.process_time()
@@ -69,10 +73,27 @@ def median_ms(act: Callable[[], object], repeats: int = REPEATS) -> float:
     return statistics.median(times)
 
 
+def audit_and_unpack(path: Path) -> tuple[float, float]:
+    """The median CPU times of an audit and of stock msgpack over the whole file, in milliseconds, taken in turn."""
+
+    def audited() -> None:
+        with open_trace(path) as trace:
+            assert not report(trace).findings
+
+    def unpacked() -> None:
+        with path.open("rb") as file:
+            for _ in msgpack.Unpacker(file, strict_map_key=False, max_buffer_size=2**30):
+                pass
+
+    times = [(median_ms(audited, 1), median_ms(unpacked, 1)) for _ in range(REPEATS)]
+    return statistics.median(time[0] for time in times), statistics.median(time[1] for time in times)
+
+
 def peak_mb(path: Path, *, act: str) -> float:
     """The peak memory of a fresh process that opens ``path`` and does ``act``, over one that only imports."""
     script = (
         "import random, re, sys\nfrom pathlib import Path\nfrom engine.trace.reader import open_trace\n"
+        "from engine.trace.audit import report\n"
         "def peak(): return int(re.search(r'VmHWM:\\s+(\\d+)', Path('/proc/self/status').read_text())[1])\n"
         f"before = peak()\ntrace = open_trace(sys.argv[1])\n{act}\nprint((peak() - before) / 1024)\n"
     )
@@ -115,6 +136,11 @@ def main() -> None:
         for name, target in (("index", path), ("scan", bare)):
             act = "trace.counts\nfor i in random.sample(range(len(trace)), min(1000, len(trace))): trace.round(i)"
             print(f"memory, {name:5s}      {peak_mb(target, act=act):8.1f} MB over the interpreter's")
+        auditing, unpacking = audit_and_unpack(path)
+        speed = chosen.rounds / auditing * 1e3
+        print(f"audit              {auditing / chosen.rounds * 1e3:8.1f} us a round, {speed:.0f} rounds/s")
+        print(f"msgpack alone      {unpacking / chosen.rounds * 1e3:8.1f} us a round")
+        print(f"memory, audit      {peak_mb(path, act='report(trace)'):8.1f} MB over the interpreter's")
     print(
         f"this process       {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:8.1f} MB at most, while writing"
     )
