@@ -11,13 +11,7 @@ from collections.abc import Mapping, Sequence
 from engine.commands.ending import ending
 from engine.commands.run_values import VARIABLES
 from engine.commands.table import COMMANDS, COMPLETION
-
-OWN = {
-    "demo": "tui.commands.demo:demo",
-    "keys": "tui.commands.keys:keys",
-    "serve": "tui.commands.serve:serve",
-}
-"""The commands of the screen that have a name; as in ``engine.commands.table``."""
+from tui.commands.table import OWN
 
 _COMPLETE = "_SPECSTEP_COMPLETE"
 """Set by a shell that wants to know how a command line may go on."""

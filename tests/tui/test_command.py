@@ -13,10 +13,12 @@ import pytest
 
 from engine.commands.table import COMMANDS
 from engine.trace.reader import open_trace
+from engine.version import VERSION
 from tests.limits import HANG
 from tests.tui.runs import finished, live
-from tui.command import OWN, is_plain
+from tui.command import is_plain
 from tui.commands.showing import obey_no_color
+from tui.commands.table import OWN
 from tui.live import save
 
 ROOT = Path(__file__).parents[2]
@@ -50,6 +52,18 @@ def test_without_a_terminal_the_screen_is_refused_in_a_line_that_names_what_work
     assert done.stdout == ""
     assert done.stderr.count("\n") == 1
     assert "specstep stats TRACE" in done.stderr
+
+
+def test_the_version_needs_no_terminal() -> None:
+    done = run("--version")
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"specstep {VERSION}\n", "")
+
+
+def test_help_names_every_command() -> None:
+    named = " ".join(run("--help").stdout.partition("Commands: ")[2].partition(";")[0].split())
+
+    assert named.split(", ") == [*OWN, *COMMANDS]
 
 
 def test_a_first_word_that_is_a_command_needs_no_terminal(trace: Path) -> None:

@@ -7,17 +7,27 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from engine.commands.requests import given, takes_request
+from engine.commands.table import COMMANDS
 from engine.commands.watch import Target
 from engine.errors import Refused
+from engine.version import VERSION
 from tui.commands.flags import Ascii, Mouse, Theme
 from tui.commands.showing import settings, show
 from tui.commands.starting import live, replay
+from tui.commands.table import OWN
 from tui.demo import demo
 from tui.opening import Wanted
 from tui.watching import Watching
 
 if TYPE_CHECKING:
     from engine.request import LiveRequest
+
+
+def _version(on: bool) -> None:
+    if on:
+        typer.echo(f"specstep {VERSION}")
+        raise typer.Exit
+
 
 Trace = Annotated[
     Path | None,
@@ -34,6 +44,9 @@ Engine = Annotated[
 Timeout = Annotated[
     float, typer.Option("--timeout", min=0.1, help="Seconds without a word after which an engine is given up.")
 ]
+Version = Annotated[
+    bool, typer.Option("--version", help="Say which version this is.", is_eager=True, callback=_version)
+]
 InProcess = Annotated[bool, typer.Option("--in-process", help="Run the engine in the screen's own process.")]
 
 screen_app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
@@ -42,8 +55,8 @@ watch_app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exce
 
 @screen_app.command(
     name="specstep",
-    epilog="Commands: record, stats, show, audit, probe, faults, watch, import, export, trace, engine, info; see "
-    "specstep COMMAND --help. A model's options are for a live run, which is a demo of the fallback by default.",
+    epilog=f"Commands: {', '.join((*OWN, *COMMANDS))}; see specstep COMMAND --help. A model's options are for a live "
+    "run, which is a demo of the fallback by default.",
 )
 @takes_request
 def screen(
@@ -58,6 +71,7 @@ def screen(
     ascii_only: Ascii = None,
     mouse: Mouse = None,
     theme: Theme = None,
+    version: Version = False,  # noqa: ARG001 (its callback answers)
 ) -> None:
     """A terminal debugger for speculative decoding.
 
