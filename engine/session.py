@@ -33,7 +33,8 @@ class Signature(NamedTuple):
 class Session:
     """A graph that is ready to run.
 
-    ``threads`` are those of one operator. They do not spin: two sessions that spin on the same cores starve each other.
+    ``threads`` are those of one operator. They spin while a pass runs and stop with it: base and drafter take turns, and
+    threads of the one that waits would starve the other's.
 
     Raises:
         ModelError: the file is missing, damaged, or not for this onnxruntime or provider, or the provider leaves nodes
@@ -47,7 +48,7 @@ class Session:
         options.intra_op_num_threads = threads
         options.inter_op_num_threads = 1
         options.log_severity_level = 3
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        options.add_session_config_entry("session.force_spinning_stop", "1")
         options.add_session_config_entry("session.record_ep_graph_assignment_info", "1")
         if not provider.fallback and not _SAYS_PLACES:
             options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
