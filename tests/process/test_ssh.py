@@ -8,7 +8,6 @@ import shutil
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -74,7 +73,5 @@ def test_an_engine_over_ssh_makes_the_run_and_ends_with_it(ssh: str, tmp_path: P
     assert [round_.emitted for round_ in made][:5] == [round_.emitted for round_ in finished(in_process())][:5]
     assert timeless(made[:5]) == timeless(finished(in_process())[:5])
     second = int((tmp_path / "pid").read_text())
-    began = time.monotonic()
     run.close()
-    assert time.monotonic() - began < 10
     assert gone(second)

@@ -160,9 +160,11 @@ class Terminal:
         """What it shows, as soon as it shows ``words``."""
         deadline = time.monotonic() + HANG
         while time.monotonic() < deadline:
+            dead = self._run("display-message", "-p", "#{pane_dead}").strip() == "1"
             shown = self._run("capture-pane", "-p", *(["-e"] if colours else []))
             if words in shown:
                 return shown
+            assert not dead, f"the program ended without {words!r}:\n{shown}"
             time.sleep(0.1)
         raise AssertionError(f"{words!r} did not appear in\n{shown}")
 
