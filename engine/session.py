@@ -33,8 +33,8 @@ class Signature(NamedTuple):
 class Session:
     """A graph that is ready to run.
 
-    ``threads`` are those of one operator. They spin while a pass runs and stop with it: base and drafter take turns, and
-    threads of the one that waits would starve the other's.
+    ``threads`` are those of one operator. They spin while a pass runs and stop with it: base and drafter take turns,
+    and threads of the one that waits would starve the other's.
 
     Raises:
         ModelError: the file is missing, damaged, or not for this onnxruntime or provider, or the provider leaves nodes
