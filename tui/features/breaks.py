@@ -164,7 +164,11 @@ class Breaks(Feature):
 
     def _seek(self, arrive: Callable[[], bool]) -> None:
         """Have ``arrive`` called until it is there, while more rounds are looked at."""
-        self._wanted = None if arrive() else arrive
+        there = arrive()
+        if not there:
+            self._look(_AWAITED)
+            there = arrive()
+        self._wanted = None if there else arrive
         self._watch()
 
     def _arrive(self, session: Session, answer: Answer, end: int | None) -> bool:
@@ -212,7 +216,9 @@ class Breaks(Feature):
             pass
 
     def _watch(self) -> None:
-        """Look at rounds from time to time while there are any to be looked at, or somebody waits."""
+        """Look at rounds at once and from time to time, while there are any to be looked at, or somebody waits."""
+        if self._beat is None:
+            self._look(_ASIDE)
         idle = self.breakpoints.complete and self._wanted is None
         if idle and self._beat is not None:
             self._beat.stop()
