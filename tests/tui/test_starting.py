@@ -108,9 +108,9 @@ async def test_what_cannot_be_opened_ends_the_app_with_the_reason() -> None:
         raise Refused("no such model")
 
     app = SpecstepApp(refuse, UNICODE, waiting="opening")
-    async with app.run_test() as pilot:
-        await app.workers.wait_for_complete()
-        await pilot.pause()
+    async with app.run_test(), asyncio.timeout(HANG):
+        while app.return_value is None:
+            await asyncio.sleep(0.005)
 
     assert str(app.return_value) == "no such model"
 
