@@ -19,7 +19,7 @@ from pathlib import Path
 
 import msgpack
 
-from engine.records import BaseInfo, End, Header, Prefill, Round, Window
+from engine.records import BaseInfo, DrafterInfo, End, Header, Prefill, Round, Window
 from engine.trace.audit import report
 from engine.trace.framing import TRAILER_SIZE
 from engine.trace.reader import Trace, open_trace
@@ -39,7 +39,10 @@ def make(path: Path, rounds: int) -> list[float]:
     spent, pos, t1, emitted = 0.0, 16, 1, 0
     with TraceWriter(path) as writer:
         writer.pieces(lambda token: b" %d" % token)
-        writer.write(Header(version=1, minor=0, base=BaseInfo(name="bench", vocab_size=VOCAB), prompt=tuple(range(16))))
+        base, drafter = BaseInfo(name="bench", vocab_size=VOCAB), DrafterInfo(kind="scripted", name="bench")
+        options = {"form": "one-pass", "k": K, "fallback_below": 1.5, "fallback_window": 3}
+        prompt = tuple(range(16))
+        writer.write(Header(version=1, minor=0, base=base, drafter=drafter, options=options, prompt=prompt))
         writer.write(Prefill(positions=16, next=t1, ms=1.0))
         for index in range(rounds):
             at, take = rng.randrange(4000), index % (K + 1)

@@ -12,6 +12,8 @@ from tui.marks import Marks
 _HIDDEN = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs", "Mc"))
 _COMBINING = frozenset(("Mn", "Me"))
 _MARKS_ON_A_CELL = 3
+_SHORT = 32
+"""Bytes of a token that is kept as cells for the next time."""
 _REGIONAL = range(0x1F1E6, 0x1F200)
 _UNSEEN = (
     range(0x034F, 0x0350),
@@ -64,6 +66,8 @@ class Joiner:
         if piece is None:
             name = f"{self._marks.opens}#{token}{self._marks.closes}"
             return Shown((*self.rest(), Cell(name, len(name), True)), False)
+        if not self.held and len(piece) <= _SHORT and (whole := _whole(piece, self._marks.plain_text)) is not None:
+            return whole
         cells: list[Cell] = []
         self.held += piece
         while self.held:
@@ -103,16 +107,20 @@ def safe(text: str, marks: Marks) -> str:
 
 def cells_of(text: str, marks: Marks) -> Iterator[Cell]:
     """The cells of a text. A mark that would combine stays with its base, up to three; other marks are spelled out."""
+    return _cells_of(text, marks.plain_text)
+
+
+def _cells_of(text: str, plain_text: bool) -> Iterator[Cell]:
     current: Cell | None = None
     stacked = 0
     for character in text:
-        cell = _cell(character, marks.plain_text)
+        cell = _cell(character, plain_text)
         if cell.width == 0:
             stacked += 1
             if current is not None and not current.escaped and stacked <= _MARKS_ON_A_CELL:
                 current = current._replace(text=current.text + character)
                 continue
-            cell = _spelled(character, marks.plain_text)
+            cell = _spelled(character, plain_text)
         else:
             stacked = 0
         if current is not None:
@@ -120,6 +128,18 @@ def cells_of(text: str, marks: Marks) -> Iterator[Cell]:
         current = cell
     if current is not None:
         yield current
+
+
+@lru_cache(maxsize=8192)
+def _whole(piece: bytes, plain_text: bool) -> Shown | None:
+    """What a token adds behind whole characters, ``None`` where it does not hold whole characters itself.
+
+    A step shows the text again but for a few tokens of it, and most texts are made of the same tokens.
+    """
+    try:
+        return Shown(tuple(_cells_of(piece.decode(), plain_text)), False)
+    except UnicodeDecodeError:
+        return None
 
 
 @lru_cache(maxsize=8192)

@@ -1,6 +1,7 @@
 """Paints the Text pane: the prompt and what was emitted up to the cursor, the cursor's drafts in their place."""
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from engine.records import Round, Verdict
@@ -182,15 +183,20 @@ def _wrapped(pieces: list[Piece], width: int) -> Iterator[Line]:
     used = 0
     for piece in pieces:
         cells = piece.cells
-        need = len(piece.sign) + sum(cell.width for cell in piece.cells if not cell.newline)
+        text, need, plain = _measured(cells)
+        need += len(piece.sign)
         if used and used + need > width and need <= width:
             yield merged(line)
             line, used = [], 0
-            blank = not piece.sign and len(piece.cells) > 1 and piece.cells[0].text == " "
-            cells = cells[1:] if blank else cells
+            if not piece.sign and len(cells) > 1 and cells[0].text == " ":
+                cells, text, need = cells[1:], text[1:], need - 1
         if piece.sign:
             line.append(Span(piece.sign, piece.sign_role))
-            used += 1
+        if plain and used + need <= width:
+            line.append(Span(text, piece.role))
+            used += need
+            continue
+        used += len(piece.sign)
         for cell in cells:
             shown = not cell.newline or bool(piece.sign)
             if shown and used + cell.width > width:
@@ -203,6 +209,13 @@ def _wrapped(pieces: list[Piece], width: int) -> Iterator[Line]:
                 yield merged(line)
                 line, used = [], 0
     yield merged(line)
+
+
+@lru_cache(maxsize=8192)
+def _measured(cells: tuple[Cell, ...]) -> tuple[str, int, bool]:
+    """The text of cells, how many columns those take that are no line ends, and whether nothing of it is escaped."""
+    width = sum(cell.width for cell in cells if not cell.newline)
+    return "".join(cell.text for cell in cells), width, not any(cell.escaped for cell in cells)
 
 
 def _role(role: Role, cell: Cell) -> Role:
