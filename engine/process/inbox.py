@@ -27,7 +27,8 @@ class Inbox:
         self._lock = threading.Lock()
         self._halts = 0
         self._over = threading.Event()
-        threading.Thread(target=self._read, name="commands", daemon=True).start()
+        self._thread = threading.Thread(target=self._read, name="commands", daemon=True)
+        self._thread.start()
 
     @property
     def halted(self) -> bool:
@@ -56,6 +57,14 @@ class Inbox:
     def over(self) -> None:
         """Say that the engine is done, so that the end of the commands need not end it."""
         self._over.set()
+
+    def join(self, seconds: float) -> bool:
+        """Wait for the end of the commands behind ``over``; whether it came.
+
+        Only then may their descriptor be closed: its number soon belongs to another file, of which this would read.
+        """
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
 
     def _read(self) -> None:
         framer = Framer()

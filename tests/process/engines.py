@@ -188,6 +188,7 @@ class Served:
         self.rest()
         self._thread.join(HANG)
         assert not self._thread.is_alive()
+        assert self._inbox.join(HANG)
         for fd in (self._answers, self._reading):
             os.close(fd)
 
