@@ -128,16 +128,7 @@ class DFlash2Drafter(DFlashDrafter):
     A row's logits are its candidates' scores after the token that was picked before, and minus infinity elsewhere.
     """
 
-    def __init__(
-        self,
-        session: Session,
-        info: DrafterInfo,
-        context_length: int,
-        hooks: Hooks = NO_HOOKS,
-        widths: Widths = ANY,
-    ) -> None:
-        super().__init__(session, info, context_length, hooks, widths)
-        self._rows: NDArray[np.float32] = np.empty((0, 0), np.float32)
+    _rows: NDArray[np.float32] = np.empty((0, 0), np.float32)
 
     def _rows_from(self, hooks: Hooks) -> tuple[str, ...]:
         if hooks.choose is not None:

@@ -1,9 +1,10 @@
 """Runs to write into traces: small, complete and the same every time."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from engine.records import BaseInfo, End, Event, Header, Prefill, Round, Window
+from engine.records import AnyRecord, BaseInfo, End, Event, Header, Prefill, Round, Window
 from engine.trace.writer import Text, TraceWriter
 
 VOCAB = 97
@@ -68,6 +69,14 @@ def a_run(rounds: int = 5, k: int = 3) -> Run:
         events=events,
         end=End(reason="max_tokens", rounds=rounds, emitted=total),
     )
+
+
+def written(path: Path, records: Sequence[AnyRecord]) -> Path:
+    """The records as a file."""
+    with TraceWriter(path) as writer:
+        for record in records:
+            writer.write(record)
+    return path
 
 
 def write_run(target: Path | BinaryIO, run: Run, *, text: Text = "full", index: bool = True) -> Path:

@@ -1,7 +1,6 @@
 """The report of a trace file: its shape, its status, and what is left of a damaged one."""
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -11,13 +10,13 @@ from typer.testing import CliRunner
 
 from engine.commands.audit import audit
 from engine.commands.exits import Commands
-from engine.records import AnyRecord, Header, Round
+from engine.records import Header, Round
 from engine.trace.audit import report
 from engine.trace.reader import open_trace
-from engine.trace.writer import TraceWriter
 from tests.trace import broken
 from tests.trace.broken import run
 from tests.trace.clean import Toy, clean_trace
+from tests.trace.makes import written
 
 ROUNDS = sum(isinstance(record, Round) for record in clean_trace(Toy()))
 VECTORS = Path(__file__).parents[1] / "vectors" / "traces"
@@ -31,14 +30,6 @@ def specstep(*arguments: str | Path) -> tuple[int, str, str]:
     """Status, stdout and stderr of the command."""
     result = CliRunner().invoke(app, ["audit", *map(str, arguments)], catch_exceptions=False)
     return result.exit_code, result.stdout, result.stderr
-
-
-def written(path: Path, records: Sequence[AnyRecord]) -> Path:
-    """The records as a file."""
-    with TraceWriter(path) as writer:
-        for record in records:
-            writer.write(record)
-    return path
 
 
 def test_a_clean_trace_is_status_zero(tmp_path: Path) -> None:

@@ -6,16 +6,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from engine.records import AnyRecord, BaseInfo, Header, Round
+from engine.records import BaseInfo, Header, Round
 from engine.trace.audit import audit, report
 from engine.trace.audit.setup import Setup
 from engine.trace.audit.sieve import Sieve
 from engine.trace.audit.values import Sound
 from engine.trace.reader import open_trace
-from engine.trace.writer import TraceWriter
 from tests.trace import broken
 from tests.trace.broken import run
 from tests.trace.clean import VOCAB, Toy, ToyEngine, clean_trace
+from tests.trace.makes import written
 
 ENGINES = [kind for kind in vars(broken).values() if isinstance(kind, type) and issubclass(kind, ToyEngine)]
 ODD = [
@@ -31,14 +31,6 @@ ODD = [
     {"nonfinite": 1},
     {"state": {"kv_len": 3, "digest": b"\x01", "more": [[{"deep": 1}]]}},
 ]
-
-
-def written(path: Path, records: list[AnyRecord]) -> Path:
-    """The records as a file."""
-    with TraceWriter(path) as writer:
-        for record in records:
-            writer.write(record)
-    return path
 
 
 def same_by_both(path: Path) -> None:
