@@ -52,6 +52,8 @@ def _places(device: Mapping[str, Any]) -> list[Fact]:
     widths = device.get("compiled_widths")
     found.append(Fact("widths", _joined(*widths) if isinstance(widths, list | tuple) else ""))
     found.append(Fact("threads", str(device.get("threads") or "")))
+    huge = _size(device.get("huge_pages"))
+    found.append(Fact("memory", f"{huge} on huge pages" if huge else ""))
     found.append(Fact("runtime", f"onnxruntime {device['onnxruntime']}" if device.get("onnxruntime") else ""))
     return [fact for fact in found if fact.says]
 
