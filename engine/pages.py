@@ -89,13 +89,21 @@ def possible() -> bool:
 
 
 def resident() -> int:
-    """How many bytes of memory this process holds."""
-    return int((_PROCESS / "statm").read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    """How many bytes of memory this process fills itself, files that it looks into apart; 0 where that is not told."""
+    try:
+        _, held, of_files, *_ = (_PROCESS / "statm").read_text(encoding="ascii").split()
+    except OSError:
+        return 0
+    return (int(held) - int(of_files)) * os.sysconf("SC_PAGE_SIZE")
 
 
 def areas() -> list[Area]:
-    """The memory of this process."""
-    return areas_of((_PROCESS / "smaps").read_text(encoding="utf-8", errors="replace"))
+    """The memory of this process; none where it is not told."""
+    try:
+        smaps = (_PROCESS / "smaps").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return []
+    return areas_of(smaps)
 
 
 def collapse(begin: int, size: int) -> int:

@@ -153,3 +153,15 @@ def test_nothing_is_moved_where_it_is_not_wanted(graph: Path, why: str, monkeypa
     sessions = Sessions()
     sessions(graph)
     assert "huge_pages" not in sessions.account()
+
+
+def test_a_system_that_tells_nothing_of_a_process_is_left_alone(
+    graph: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pages, "_PROCESS", tmp_path / "none")
+    monkeypatch.setattr(pages, "WORTH", 0)
+    assert pages.areas() == []
+    monkeypatch.setattr(pages, "collapse", lambda *_: pytest.fail("nothing was to be moved"))
+    sessions = Sessions()
+    sessions(graph)
+    assert "huge_pages" not in sessions.account()
