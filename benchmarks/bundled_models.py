@@ -18,9 +18,10 @@ from engine.drafters.drafter import Drafter
 from engine.drafters.lookup import LookupDrafter
 from engine.loop import Run, prefill, rounds
 from engine.models import bundled
+from engine.ngrams import repeated_ngrams
 from engine.options import FORMS, Options
 from engine.records import Round
-from engine.stats import Stats, repeated_ngrams
+from engine.stats import Stats
 
 PROMPTS = Path(bundled.__file__).parent / "prompts.json"
 

@@ -7,9 +7,10 @@ e = min(v, a + 1) drafts were judged. Sums run over drafted rounds unless they s
 import statistics
 from array import array
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from engine.ngrams import repeated_ngrams
 from engine.records import End, Prefill, Round
 
 PHASES = ("draft", "step", "verify", "accept", "rollback", "other")
@@ -161,7 +162,7 @@ class Stats(Costs):
         prefill: Prefill | None = None,
         end: End | None = None,
         detail: str = "full",
-        tokens: Iterable[int] | None = None,
+        tokens: Sequence[int] | None = None,
     ) -> dict[str, Any]:
         """All figures under their public names; unknown is ``None``."""
         measured = measured_plain_ms(prefill, end)
@@ -190,7 +191,7 @@ class Stats(Costs):
             "tokens_per_second": self.timed / wall * 1000 if wall else None,
             "break_even": self.break_even(measured),
             "speedup": self.speedup(measured),
-            "repeated_8grams": None if tokens is None else repeated_ngrams(list(tokens)),
+            "repeated_8grams": None if tokens is None else repeated_ngrams(tokens),
             "detail": detail,
         }
 
@@ -198,12 +199,6 @@ class Stats(Costs):
 def measured_plain_ms(prefill: Prefill | None, end: End | None) -> float | None:
     """The cost of a plain step that a run says it measured itself."""
     return (end.plain_ms if end else None) or (prefill.plain_ms if prefill else None)
-
-
-def repeated_ngrams(tokens: list[int], size: int = 8) -> float | None:
-    """The share of n-grams that occurred earlier in the text; ``None`` for a text shorter than one."""
-    grams = [tuple(tokens[i : i + size]) for i in range(len(tokens) - size + 1)]
-    return 1 - len(set(grams)) / len(grams) if grams else None
 
 
 def _is_plain(round_: Round, drafted: int) -> bool:

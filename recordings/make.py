@@ -11,11 +11,12 @@ from typing import NamedTuple
 
 from engine.commands.prompts import held_out
 from engine.live import open_live
+from engine.ngrams import repeated_ngrams
 from engine.options import Options
 from engine.recorder import Recorder
 from engine.records import Round
 from engine.request import LiveRequest
-from engine.stats import Stats, repeated_ngrams
+from engine.stats import Stats
 
 FOLDER = Path(__file__).parent
 TABLE = "TABLE = [\n" + "    0,\n" * 12

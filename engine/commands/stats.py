@@ -1,5 +1,6 @@
 """``specstep stats``: what a run amounts to."""
 
+from array import array
 from typing import TYPE_CHECKING, Any
 
 from engine.commands import run_options as flag
@@ -31,15 +32,24 @@ def stats(trace: TracePath, as_json: flag.Json = False) -> None:
 def figures_of(source: "Trace") -> dict[str, Any]:
     """All figures of a trace under their public names; unknown is ``None``."""
     counted = Stats()
-    tokens: list[int] | None = []
+    tokens: array[int] | None = array("q")
     for round_ in source.each(READ):
         counted.add(round_)
-        if tokens is not None and round_.emitted is not None:
-            tokens += round_.emitted
-        else:
-            tokens = None
+        if tokens is not None:
+            tokens = _longer(tokens, round_.emitted)
     figures = counted.as_map(source.prefill, source.end, source.header.detail, tokens)
     return figures if len(source) or source.end is None else {**figures, **_imported(source.end)}
+
+
+def _longer(tokens: "array[int]", emitted: tuple[int, ...] | None) -> "array[int] | None":
+    """``None`` where the round does not say what it emitted, or says an id of 2**63 or more."""
+    if emitted is None:
+        return None
+    try:
+        tokens.extend(emitted)
+    except OverflowError:
+        return None
+    return tokens
 
 
 def _imported(end: End) -> dict[str, Any]:

@@ -10,11 +10,12 @@ import msgspec
 from engine.base.base import Base
 from engine.drafters.drafter import Drafter
 from engine.errors import Refused
+from engine.ngrams import repeated_ngrams
 from engine.options import FORMS, Options
 from engine.probe.decode import WAYS, Clock, Decode, Reference, comparable, empty, plain, reference
 from engine.probe.report import Difference, Plain, Report, Text, Way, first_difference
 from engine.start import check_pair, check_prompt
-from engine.stats import Stats, repeated_ngrams
+from engine.stats import Stats
 from engine.widths import plain_width_warning
 
 WARM_UP = 8

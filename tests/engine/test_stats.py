@@ -11,7 +11,7 @@ from engine.base.toy import ToyBase
 from engine.loop import run
 from engine.options import Options
 from engine.records import End, Prefill, Round
-from engine.stats import Stats, median, repeated_ngrams
+from engine.stats import Stats, median
 from tests.engine.toys import PROMPT, Wanderer, tied_logits
 
 
@@ -135,12 +135,6 @@ def test_prefill_and_end_give_their_figures() -> None:
     figures = Stats.of([drafted(4, 1)]).as_map(Prefill(positions=3, ms=12.0, plain_ms=3.0), end)
     keys = ("ttft_ms", "plain_ms", "reason", "fell_back_at")
     assert [figures[key] for key in keys] == [12.0, 2.5, "stop", 4]
-
-
-def test_repetition_is_the_share_of_n_grams_seen_before() -> None:
-    assert repeated_ngrams([1, 2, 3], size=8) is None
-    assert repeated_ngrams(list(range(20))) == 0.0
-    assert repeated_ngrams([5] * 11) == 0.75
 
 
 def test_the_median_of_many_is_that_of_the_sorted_values() -> None:
