@@ -213,6 +213,7 @@ class SharedBuffer:
 
     def __init__(self, session: Session, capacity: int) -> None:
         session.require(*_LENGTHS, f"{_PAST}0.key", f"{_PRESENT}0.key")
+        self._session = session
         self.lengths = np.zeros(2, np.int32)
         """What every pass is told: the last position, and how many there are; one memory for all passes."""
         self._told = {
@@ -226,6 +227,18 @@ class SharedBuffer:
             for name in session.inputs
             if name.startswith(_PAST)
         }
+
+    def require(self, *names: str) -> None:
+        """As ``Session.require``."""
+        self._session.require(*names)
+
+    def size(self, name: str, axis: int = -1) -> int:
+        """As ``Session.size``."""
+        return self._session.size(name, axis)
+
+    def pass_(self, inputs: Mapping[str, NDArray[Any]], outputs: Mapping[str, NDArray[Any]]) -> "Pass":
+        """A pass over these arrays."""
+        return Pass(self._session, self, inputs, outputs)
 
     def bind(self, binding: Any) -> None:
         """Bind it, and the lengths, for a pass."""

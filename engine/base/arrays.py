@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.base.base import Floats, Rows
-from engine.base.state import State, StateTensor, state_pairs, state_tensors
+from engine.base.state import INTEGERS, State, StateTensor, state_pairs, state_tensors
 from engine.base.wiring import Wiring
 from engine.errors import ModelError
 from engine.session import Session
@@ -148,9 +148,6 @@ class ArrayPasses:
         if self._wiring.positions in inputs and len(inputs[self._wiring.positions].shape) == 3:
             typed[self._wiring.positions] = np.repeat(typed[self._wiring.positions][None], 3, axis=0)
         return typed
-
-
-INTEGERS: dict[str, type[np.integer]] = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
 
 
 def known_state(session: Session, wiring: Wiring) -> tuple[StateTensor, ...]:

@@ -90,7 +90,7 @@ class SharedPasses:
             outputs[name] = np.zeros((1, width, self._session.size(name)), np.float32)
         features = {name: outputs[name][0, :count] for name in self._features}
         rows = Rows(outputs["logits"][0, :logit_rows], **features, width=width)
-        made = _Made(Pass(self._session, self._cache, inputs, outputs), inputs["input_ids"][0], rows)
+        made = _Made(self._cache.pass_(inputs, outputs), inputs["input_ids"][0], rows)
         if width <= CACHED_WIDTH:
             self._passes[count, logit_rows, padding] = made
         return made

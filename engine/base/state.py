@@ -11,6 +11,7 @@ from engine.session import Session
 
 PAST, PRESENT = ("past_key_values.", "past."), "present."
 TYPES: dict[str, type[np.floating]] = {"tensor(float)": np.float32, "tensor(float16)": np.float16}
+INTEGERS: dict[str, type[np.integer]] = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
 
 State = NDArray[np.floating]
 

@@ -1,7 +1,7 @@
 """The MTP head: one extra layer of the base, chained from its own output to draft several tokens."""
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +12,27 @@ from engine.drafters.drafter import Draft, Pick, PickRow, first_best
 from engine.drafters.hooks import NO_HOOKS, Chain, Hooks
 from engine.drafters.store import RowStore
 from engine.records import DrafterInfo
-from engine.session import Pass, Session, SharedBuffer
+from engine.session import Session, SharedBuffer
 
 CACHED_WIDTH = 32
+
+
+class HeadPass(Protocol):
+    """A pass of one width over arrays that may be written and read between its runs."""
+
+    @property
+    def inputs(self) -> Mapping[str, NDArray[Any]]: ...
+
+    def run(self, length_after: int) -> None:
+        """Run; ``length_after`` is how many pairs the keys and values hold afterwards."""
+
+
+class HeadGraph(Protocol):
+    """A head's graph with its keys and values, under the names of ``engine.models.graph_mtp.mtp_graph``."""
+
+    def require(self, *names: str) -> None: ...
+    def size(self, name: str, axis: int = -1) -> int: ...
+    def pass_(self, inputs: Mapping[str, NDArray[Any]], outputs: Mapping[str, NDArray[Any]]) -> HeadPass: ...
 
 
 class _Slot(NamedTuple):
@@ -22,11 +40,11 @@ class _Slot(NamedTuple):
 
     outputs: dict[str, NDArray[np.float32]]
     row: NDArray[np.float32]
-    pass_: Pass | None
+    pass_: HeadPass | None
 
 
 class MtpDrafter:
-    """Chains a graph as ``engine.models.graph_mtp.mtp_graph`` makes it.
+    """Chains a graph as ``engine.models.graph_mtp.mtp_graph`` makes it, or another ``graph`` that computes the same.
 
     Its input is pairs: pair ``i`` is (token ``i + 1``, the base's hidden state ``i``). Over ``n`` committed positions
     the pairs up to ``n - 2`` are known; pair ``n - 1`` is made with ``t1`` when it drafts, in one pass with those that
@@ -42,10 +60,12 @@ class MtpDrafter:
         context_length: int,
         hooks: Hooks = NO_HOOKS,
         widths: Widths = ANY,
+        graph: HeadGraph | None = None,
     ) -> None:
-        session.require(hooks.tokens_in, "hidden")
+        self._graph = graph or SharedBuffer(session, context_length)
+        self._graph.require(hooks.tokens_in, "hidden")
         self.info = info
-        self.vocab_size: int | None = None if hooks.choose else session.size("logits")
+        self.vocab_size: int | None = None if hooks.choose else self._graph.size("logits")
         self.needs = frozenset({"hidden"})
         self.needs_anchor_row = False
         self._session = session
@@ -53,8 +73,7 @@ class MtpDrafter:
         self._widths = widths
         self._narrowest = widths.narrowest
         self._one_id = self._narrowest == 1 and hooks.embed is None
-        width = session.size("hidden_out")
-        self._cache = SharedBuffer(session, context_length)
+        width = self._graph.size("hidden_out")
         self._hidden = RowStore(context_length, width, "hidden states")
         self._tokens: list[int] = []
         self._cached = 0
@@ -62,7 +81,7 @@ class MtpDrafter:
         self._width = width
         self._slots: list[_Slot] = []
         self._rows: NDArray[np.float32] = np.zeros((0, 0), np.float32)
-        self._passes: dict[int, Pass] = {}
+        self._passes: dict[int, HeadPass] = {}
         self._make_room(1)
 
     @property
@@ -127,7 +146,7 @@ class MtpDrafter:
         pass_.inputs["hidden"][0] = self._hidden.rows[first:last]
         pass_.run(last)
 
-    def _fill(self, pass_: Pass, t1: int, drafts: Sequence[int]) -> None:
+    def _fill(self, pass_: HeadPass, t1: int, drafts: Sequence[int]) -> None:
         """Give a pass behind the first one its last pair, and those before it that its width has room for.
 
         The last pair's hidden state is there already.
@@ -144,11 +163,11 @@ class MtpDrafter:
         hidden[:known] = self._hidden.rows[first:count]
         hidden[known:] = self._own[max(0, first - count) : made, 0, 0]
 
-    def _pass(self, width: int) -> Pass:
+    def _pass(self, width: int) -> HeadPass:
         if (known := self._passes.get(width)) is not None:
             return known
         inputs = {self._hooks.tokens_in: self._empty(width), "hidden": _no_hidden(width, self._width)}
-        made = Pass(self._session, self._cache, inputs, self._slots[0].outputs)
+        made = self._graph.pass_(inputs, self._slots[0].outputs)
         if width <= CACHED_WIDTH:
             self._passes[width] = made
         return made
@@ -156,7 +175,7 @@ class MtpDrafter:
     def _empty(self, width: int) -> NDArray[Any]:
         """An array for the tokens of a pass."""
         if self._hooks.embed is not None:
-            return np.zeros((1, width, self._session.size("inputs_embeds")), np.float32)
+            return np.zeros((1, width, self._graph.size("inputs_embeds")), np.float32)
         return np.zeros((1, width), np.int64)
 
     def _make_room(self, count: int) -> None:
@@ -179,7 +198,7 @@ class MtpDrafter:
                 inputs = {self._hooks.tokens_in: self._token, "hidden": hidden[j - 1]}
                 if width > 1:
                     inputs = {self._hooks.tokens_in: self._empty(width), "hidden": _no_hidden(width, self._width)}
-                pass_ = Pass(self._session, self._cache, inputs, outputs)
+                pass_ = self._graph.pass_(inputs, outputs)
             self._slots.append(_Slot(outputs, self._rows[j], pass_))
 
 
