@@ -220,6 +220,13 @@ def footer(
     return tuple(Hint(key.shown, labels.get(key.id, key.label), key.action) for key in hints)
 
 
+def waiting_footer(can_end: bool, keys: Sequence[Key] = KEYS) -> tuple[Hint, ...]:
+    """The keys of the footer while a source is opened, or a fork: nothing else does anything then."""
+    wanted = {"run.interrupt": "give up", "theme": "theme", "help": "help", "quit": "quit"}
+    found = [key for key in keys if key.id in wanted and (can_end or key.id != "run.interrupt")]
+    return tuple(Hint(key.shown, wanted[key.id], key.action) for key in found)
+
+
 def footer_width(keys: "list[Key] | tuple[Hint, ...]") -> int:
     """The cells that these keys take in the footer, with a cell at each end."""
     return sum(len(key.shown) + len(key.label) + 3 for key in keys)

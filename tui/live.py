@@ -1,7 +1,7 @@
 """A running engine as a source: rounds are made elsewhere, handed over one by one, and kept; and its branches."""
 
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -11,6 +11,7 @@ from engine.branch import save
 from engine.errors import SpecstepError
 from engine.kept import KeptRounds
 from engine.records import End, Event, Header, Prefill, Round
+from engine.stages import Stage
 
 if TYPE_CHECKING:
     from engine.options import Options
@@ -46,6 +47,8 @@ class Engine(Protocol):
     """What an engine that is a process of its own can do beside: ``engine.process.remote.RemoteRun``."""
 
     @property
+    def stages(self) -> tuple[Stage, ...]: ...
+    @property
     def pending(self) -> bool: ...
     @property
     def lost(self) -> str | None: ...
@@ -78,6 +81,7 @@ class LiveSource:
         self._fault: tuple[Event, ...] = ()
         self._emitted = sum(round_.count for round_ in self._rounds)
         self._running: AbstractContextManager[object] = Lock() if of is None else of._running
+        self._forks = False
         self.branches: list[LiveSource] = [] if of is None else of.branches
         self.branches.append(self)
 
@@ -100,6 +104,16 @@ class LiveSource:
             own = {"branch": name} if branch is self else {}
             off = {"parent": name} if run.get("parent") == old else {}
             branch.header = msgspec.structs.replace(branch.header, run={**run, **own, **off})
+
+    @property
+    def restarted(self) -> bool:
+        """Whether the engine was started again where this branch begins."""
+        return any(event.code == "restarted" and event.round == self.forked_at for event in self.events())
+
+    @property
+    def forking(self) -> bool:
+        """Whether another branch is about to come off any of them."""
+        return any(branch._forks for branch in self.branches)
 
     def __len__(self) -> int:
         return len(self._rounds)
@@ -145,10 +159,12 @@ class LiveSource:
         Raises:
             SpecstepError: it cannot be done.
         """
-        with self._running:
+        same = options is None and drafter is None
+        again = same and self.engine is not None and self.engine.lost is not None
+        with self._running, self._going_back():
             active = self.branches[-1]
             said, end = active.events(), active.end or self.stepper.end()
-            run = {"branch": self._free_name(), "parent": self.name}
+            run = {"branch": self._free_name("restart" if again else "fork"), "parent": self.name}
             self.stepper.rewind(self._rounds[:at], options, drafter=drafter, run=run)
             active._stop(said, end)
             return LiveSource(self.stepper, self.engine, of=self)
@@ -174,16 +190,30 @@ class LiveSource:
         self.end = End(reason="fault", rounds=len(self), emitted=self._emitted)
 
     def close(self) -> None:
-        """End the engine, and a recording: at once where the engine is a process, else after the round it makes."""
+        """End the engine, and a recording: at once where the engine is a process, else after the round it makes.
+
+        A fork in this process is not waited for.
+        """
         if self.engine is not None:
             self.engine.close()
+        elif self.forking:
+            self.stepper.end()
+            return
         with self._running:
             self.stepper.end()
 
-    def _free_name(self) -> str:
+    @contextmanager
+    def _going_back(self) -> Iterator[None]:
+        self._forks = True
+        try:
+            yield
+        finally:
+            self._forks = False
+
+    def _free_name(self, kind: str) -> str:
         """A name that no branch has."""
         taken = {branch.name for branch in self.branches}
-        return next(name for i in range(len(taken) + 1) if (name := f"fork{len(self.branches) + i}") not in taken)
+        return next(name for i in range(len(taken) + 1) if (name := f"{kind}{len(self.branches) + i}") not in taken)
 
     def _stop(self, said: tuple[Event, ...], end: End) -> None:
         """Another branch goes on; nothing more comes here."""

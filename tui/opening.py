@@ -1,7 +1,7 @@
 """How the screen comes by what it shows: ahead of its own start; and a live run, by an engine here or elsewhere."""
 
+import asyncio
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,7 +10,8 @@ import msgspec
 from engine import loads
 from engine.loading import Loading
 from engine.paths import loads_file
-from engine.stages import Stage
+from engine.stages import Stage, heard_by
+from tui.background import begun
 
 if TYPE_CHECKING:
     from engine.process.remote import RemoteRun
@@ -23,7 +24,7 @@ class Ahead:
     """Opens a source in a thread, from now on; called, it waits for the source, or raises why there is none."""
 
     def __init__(self, opener: "Callable[[], RoundSource]") -> None:
-        self._opening = ThreadPoolExecutor(max_workers=1, thread_name_prefix="open").submit(opener)
+        self._opening = begun(opener, "open")
 
     @property
     def there(self) -> bool:
@@ -37,6 +38,20 @@ class Ahead:
 
     def __call__(self) -> "RoundSource":
         return self._opening.result()
+
+    async def come(self) -> "RoundSource":
+        """The source, when it is there; whoever gives up waiting leaves no thread behind that waits on."""
+        return await asyncio.wrap_future(self._opening)
+
+
+class Heard:
+    """The stages of an opening in this process so far, as ``heard_by`` tells them."""
+
+    def __init__(self) -> None:
+        self.stages: tuple[Stage, ...] = ()
+
+    def __call__(self, stage: Stage) -> None:
+        self.stages = (*(self.stages[:-1] if stage.done else self.stages), stage)
 
 
 class Wanted(NamedTuple):
@@ -58,10 +73,13 @@ class Live:
         self._source: LiveSource | None = None
         self._engine: RemoteRun | None = None
         self._given_up = False
+        self._heard = Heard()
         request = wanted.request
         self._key = loads.key_of(request.model, request.provider.name, "screen")
         if wanted.engine is not None:
             self._key += f" by {wanted.engine}"
+        if wanted.in_process:
+            self._key += " in this process"
         self.loading = Loading(self.stages, loads.earlier(loads_file(), self._key))
 
     def stages(self) -> tuple[Stage, ...]:
@@ -69,7 +87,7 @@ class Live:
         engine = self._engine
         first = "starting the engine" if self._wanted.engine is None else f"starting {self._wanted.engine}"
         if self._wanted.in_process:
-            return (Stage("loading in this process"),)
+            return (Stage("starting the engine in this process"), *self._heard.stages)
         return (Stage(first),) if engine is None else (Stage(first), *engine.stages)
 
     def stop(self) -> None:
@@ -90,7 +108,8 @@ class Live:
         if self._wanted.in_process:
             from engine.faults.running import opened  # noqa: PLC0415 (onnxruntime)
 
-            run = opened(self._wanted.request)
+            with heard_by(self._heard):
+                run = opened(self._wanted.request)
         else:
             self._engine = self._started()
             if self._given_up:
@@ -103,6 +122,12 @@ class Live:
             run = Recorder(run, self._wanted.record)
         self._source = LiveSource(run, self._engine)
         return self._source
+
+    @property
+    def stuck(self) -> bool:
+        """Whether a model is being loaded in this process, which nobody wants any more and nobody can stop."""
+        source = self._source
+        return self._wanted.in_process and (source is None or source.forking)
 
     def close(self) -> None:
         """End the run and the recording."""

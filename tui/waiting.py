@@ -14,7 +14,10 @@ _WIDEST = 48
 
 
 class Waiting:
-    """``loading`` knows the stages of the opening so far; ``stop`` gives it up at once."""
+    """``loading`` knows the stages of the opening so far; ``stop`` gives it up at once.
+
+    ``can_end`` says whether it can be given up at all; ``quits``, that to leave the program is the same.
+    """
 
     def __init__(
         self,
@@ -22,11 +25,20 @@ class Waiting:
         loading: Loading | None = None,
         stop: Callable[[], object] = lambda: None,
         clock: Callable[[], float] = time.monotonic,
+        *,
+        can_end: bool = True,
+        quits: bool = True,
     ) -> None:
         self.title = title
+        self.can_end = can_end
+        self._quits = quits
         self.given_up = False
         self._stop = stop
         self._loading = Loading(tuple, clock=clock) if loading is None else loading
+
+    @property
+    def _ends(self) -> str:
+        return "esc gives it up" if self.can_end else "it cannot be given up in this process"
 
     def give_up(self) -> None:
         """It is wanted no more."""
@@ -40,7 +52,7 @@ class Waiting:
         far = "" if share is None else f"{_percent(share)}, "
         return (
             Span(f" {now}", Role.STRONG),
-            Span(f"  {far}{seconds(self._loading.seconds)}, esc gives it up", Role.DIM),
+            Span(f"  {far}{seconds(self._loading.seconds)}, {self._ends}", Role.DIM),
         )
 
     def lines(self, marks: Marks, width: int) -> list[Line]:
@@ -52,7 +64,7 @@ class Waiting:
         if timed:
             lines += [(), (Span(self._bar(marks, min(width, _WIDEST)), Role.DATA),)]
             lines += wrap(self._words(), width, Role.DIM)
-        lines += [(), *wrap("esc or q gives it up", width, Role.DIM)]
+        lines += [(), *wrap("esc or q gives it up" if self.can_end and self._quits else self._ends, width, Role.DIM)]
         return lines
 
     def _bar(self, marks: Marks, cells: int) -> str:

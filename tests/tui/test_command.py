@@ -208,6 +208,42 @@ def test_the_program_steps_saves_and_quits_in_a_real_terminal(terminal: Terminal
         assert recorded.end.reason == "aborted"
 
 
+STUCK = "import threading, engine.{module} as at; at.{name} = lambda _: threading.Event().wait(); {start}"
+
+
+def test_a_load_in_this_process_does_not_keep_the_program(terminal: Terminal) -> None:
+    code = STUCK.format(module="faults.running", name="opened", start=SPECSTEP)
+    terminal.start(f"cd {ROOT} && {sys.executable} -c '{code}' --in-process --model toy; echo status $?; sleep 60")
+
+    terminal.until("starting the engine in this process")
+    terminal.press("q")
+    terminal.until("status 0")
+
+
+def test_a_fork_in_this_process_does_not_keep_the_program_and_what_was_recorded_is_whole(
+    terminal: Terminal, tmp_path: Path
+) -> None:
+    record = tmp_path / "recorded.msgpack"
+    code = STUCK.format(module="drafters.named", name="lookup", start=SPECSTEP)
+    arguments = f"--in-process --model toy --drafter none --record {record}"
+    terminal.start(f"cd {ROOT} && {sys.executable} -c '{code}' {arguments}; echo status $?; sleep 60")
+
+    terminal.until("n makes a round")
+    terminal.press("n")
+    terminal.until("round 0/0")
+    terminal.press("o")
+    terminal.until("Fork after 1 rounds")
+    terminal.press("drafter=lookup", "Enter")
+    terminal.until("opening drafter lookup")
+    terminal.until("it cannot be given up in this process")
+    terminal.press("q")
+    terminal.until("status 0")
+
+    with open_trace(record) as recorded:
+        assert len(recorded) == 1
+        assert recorded.end is not None
+
+
 def test_with_no_color_the_terminal_is_sent_no_colours(terminal: Terminal, trace: Path) -> None:
     terminal.start(f"cd {ROOT} && NO_COLOR=1 {sys.executable} -c '{SPECSTEP}' {trace}")
 

@@ -21,7 +21,7 @@ from engine.trace.writer import TraceWriter
 from tests.process.engines import REQUEST, ROOT, engine, gone
 from tests.trace.makes import a_run
 from tests.tui.screens import Screen, running
-from tui import changes
+from tui import changes, forking
 from tui.live import LiveSource, save
 from tui.opening import Live, Wanted
 from tui.screens.main import MainScreen
@@ -65,7 +65,7 @@ async def test_a_killed_engine_leaves_its_rounds_and_is_started_again_at_a_key(r
         assert len(screen.session.source) == 5
 
         await screen.press("R")
-        assert "this is fork1, from here on" in screen.lines[-2]
+        assert "the engine was started again, behind round 4: this is restart1, from here on" in screen.lines[-2]
         assert (screen.session.moment.index, len(screen.session.source)) == (4, 5)
         await screen.press("n")
         assert len(screen.session.source) == 6
@@ -102,6 +102,30 @@ async def test_an_engine_that_does_not_answer_is_ended_at_a_key(run: RemoteRun) 
         await screen.press("R")
         assert "ended by SIGKILL, making round 3" in screen.lines[-2]
         await screen.press("R")
+        await screen.press("n")
+        assert len(screen.session.source) == 4
+
+
+async def test_a_fork_that_takes_long_is_shown_like_a_load_and_given_up_with_the_engine(
+    run: RemoteRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(forking, "SOON", 0.0)
+    async with stepped(run, 3) as screen:
+        assert run.pid is not None
+        os.kill(run.pid, signal.SIGSTOP)
+        await screen.pilot.press("o")
+        screen.app.screen.query_one(Input).value = "drafter=lookup"
+        await screen.pilot.press("enter")
+        while "opening drafter lookup" not in screen.lines[-2]:
+            await asyncio.sleep(0.01)
+        assert any("▸ opening drafter lookup" in line for line in screen.lines)
+        assert screen.lines[-1].split() == ["esc", "give", "up", "t", "theme", "?", "help", "q", "quit"]
+        await screen.press("escape")
+        assert "the fork was given up, and the engine with it: R starts it again" in screen.lines[-2]
+        assert len(screen.session.source) == 3
+
+        await screen.press("R")
+        assert "behind round 2: this is restart1, from here on" in screen.lines[-2]
         await screen.press("n")
         assert len(screen.session.source) == 4
 

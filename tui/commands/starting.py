@@ -1,5 +1,7 @@
 """Starts the screen over a trace or a live run, whoever read the command line. No Typer."""
 
+import os
+import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -53,3 +55,7 @@ def live(wanted: Wanted, look: Settings) -> None:
         show(run.open, Waiting("loading the model and reading the prompt", run.loading, run.stop), look)
     finally:
         run.close()
+    if run.stuck:
+        # The thread that loads would be waited for, or cut in the middle of what is not Python.
+        sys.stdout.flush()
+        os._exit(0)

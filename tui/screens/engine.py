@@ -1,5 +1,6 @@
 """What the screen does with an engine: it has rounds made, forks, and starts another where one is lost."""
 
+import asyncio
 import time
 from collections.abc import Callable
 from threading import Thread
@@ -11,6 +12,8 @@ from textual.timer import Timer
 from engine.errors import SpecstepError
 from engine.records import Round, RoundSource
 from tui import changes
+from tui.background import begun
+from tui.forking import Forking
 from tui.keys import KEYS, Key
 from tui.live import LiveSource
 from tui.marks import Marks
@@ -20,6 +23,8 @@ from tui.waiting import Waiting
 
 _FRAME = 1 / 30
 """Seconds from one picture to the next while rounds are made in a row."""
+_LOOK = 0.1
+"""Seconds from one look at a fork on its way to the next."""
 
 
 class EngineScreen(Frame):
@@ -38,14 +43,16 @@ class EngineScreen(Frame):
     class Forked(Message):
         """Another branch goes on, or cannot."""
 
-        def __init__(self, source: LiveSource | None, error: SpecstepError | None = None) -> None:
+        def __init__(self, forking: Forking, source: LiveSource | None, error: SpecstepError | None = None) -> None:
             super().__init__()
-            self.source, self.error = source, error
+            self.forking, self.source, self.error = forking, source, error
 
     def __init__(self, marks: Marks, waiting: Waiting, keys: tuple[Key, ...] = KEYS) -> None:
         super().__init__(marks, waiting, keys)
         self._session: Session | None = None
         self._making = False
+        self._forking: Forking | None = None
+        self._watch: Timer | None = None
         self._late: Timer | None = None
         self._painted = self._since = 0.0
         self._patience: Timer | None = None
@@ -55,6 +62,13 @@ class EngineScreen(Frame):
         self._session = Session(source)
         self._session.keys = self.keys
         return self._session
+
+    @property
+    def awaited(self) -> Waiting | None:
+        """What is waited for, and shown as far as it is: the source, or a fork that takes long."""
+        if self._session is None:
+            return super().awaited
+        return self._forking.waiting if self._forking is not None and self._forking.long else None
 
     def repaint(self) -> None:
         """Show the state as it is; while rounds rush by, no more often than can be seen."""
@@ -119,6 +133,14 @@ class EngineScreen(Frame):
 
         self.ask("options", hint, "", answer)
 
+    def gave_up_fork(self) -> bool:
+        """Give up a fork on its way; whether there is one that can be given up."""
+        if self._forking is None or not self._forking.can_end:
+            return False
+        self._forking.give_up()
+        self.repaint()
+        return True
+
     def fork(self, at: int, wanted: changes.Changes) -> None:
         """Go on by other options behind the first ``at`` rounds, or say why that cannot be done."""
         source = self._forkable()
@@ -127,12 +149,22 @@ class EngineScreen(Frame):
 
     def on_engine_screen_forked(self, message: Forked) -> None:
         """Show the branch that goes on."""
-        self._making = False
-        if message.source is not None:
-            _to_end(self.begin(message.source))
-        if self._session is not None:
-            name = "" if message.source is None else f"this is {message.source.name}, from here on"
-            self._session.note = name if message.error is None else str(message.error)
+        self._making, self._forking = False, None
+        if self._watch is not None:
+            self._watch.stop()
+        came, forking = message.source, message.forking
+        if came is not None:
+            _to_end(self.begin(came))
+        session = self._session
+        if session is not None and came is not None:
+            again = f"the engine was started again, behind {_place(came.forked_at)}: " if came.restarted else ""
+            session.note = f"{again}this is {came.name}, from here on"
+        elif session is not None:
+            if isinstance(session.source, LiveSource) and session.source.spent:
+                session.source.finish()
+                session.arrived()
+            given_up = forking.given_up_for(session.key("run.restart"))
+            session.note = given_up if forking.given_up else str(message.error)
         self.after()
 
     def on_engine_screen_made(self, message: Made) -> None:
@@ -205,18 +237,23 @@ class EngineScreen(Frame):
         return None
 
     def _start_fork(self, source: LiveSource, at: int, wanted: changes.Changes) -> None:
-        self._making = True
-        self._fork(source, at, wanted)
+        self._making, self._forking = True, Forking(source, at, wanted)
+        self._fork(self._forking)
+        self._watch = self.set_interval(_LOOK, self.repaint)
         if self._session is not None:
-            self._session.note = "starting again" if source.end is not None else "forking"
+            self._session.note = self._forking.says
         self.after()
 
-    @work(thread=True, group="engine")
-    def _fork(self, source: LiveSource, at: int, wanted: changes.Changes) -> None:
+    @work(group="engine")
+    async def _fork(self, forking: Forking) -> None:
         try:
-            self.post_message(self.Forked(source.fork(at, wanted.options, drafter=wanted.drafter)))
+            self.post_message(self.Forked(forking, await asyncio.wrap_future(begun(forking.make, "fork"))))
         except SpecstepError as error:
-            self.post_message(self.Forked(None, error))
+            self.post_message(self.Forked(forking, None, error))
+
+
+def _place(rounds: int) -> str:
+    return f"round {rounds - 1}" if rounds else "the prompt"
 
 
 def _to_end(session: Session) -> None:

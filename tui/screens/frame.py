@@ -10,7 +10,7 @@ from textual.screen import Screen
 
 from engine.errors import TraceError
 from tui import layout, status
-from tui.keys import KEYS, Hint, Key, footer
+from tui.keys import KEYS, Hint, Key, footer, waiting_footer
 from tui.lines import Line, Span
 from tui.marks import Marks, Role
 from tui.panes.pane import Bar, Pane, Rows, View
@@ -80,6 +80,11 @@ class Frame(Screen[None]):
         if self.composed:
             self.paint(None, "")
 
+    @property
+    def awaited(self) -> Waiting | None:
+        """What is waited for, and shown as far as it is: the source."""
+        return self._waiting
+
     def caption(self, _width: int, /) -> list[Line]:
         """Lines above the status line."""
         return []
@@ -89,7 +94,11 @@ class Frame(Screen[None]):
         columns = self.app.size.width
         by_role = self.styles_by_role
         view = View(session, self.marks, by_role)
-        focused = view._replace(waiting=lambda width: self._waiting.lines(self.marks, width))
+        waiting = self.awaited
+        if waiting is None:
+            focused = view
+        else:
+            focused = View(None, self.marks, by_role, lambda width: waiting.lines(self.marks, width))
         self.set_class(self.zoomed, "-zoomed")
         self.set_class(session is not None and bool(session.found.all), "-found")
         alone = self.alone
@@ -126,17 +135,21 @@ class Frame(Screen[None]):
         return status.header(session, self.marks, width)
 
     def _status(self, session: Session | None, busy: str, width: int) -> Line:
-        if session is None:
-            return self._waiting.line(self.marks)
+        waiting = self.awaited
+        if waiting is not None or session is None:
+            return (waiting or self._waiting).line(self.marks)
         return status.pending(session, self.marks, width) or status.why(
             session, busy, self.marks, width, self._story(session), self.keys
         )
 
     def _footer(self, session: Session | None, width: int, playing: bool) -> Line:
         line: Line = ()
-        begun = session is not None and session.moment.index > 0
-        breaks = session is not None and bool(session.breakpoints.enabled)
-        self.hints = footer(width, playing=playing, begun=begun, breaks=breaks, keys=self.keys)
+        if self.awaited is not None:
+            self.hints = waiting_footer(self.awaited.can_end, self.keys)
+        else:
+            begun = session is not None and session.moment.index > 0
+            breaks = session is not None and bool(session.breakpoints.enabled)
+            self.hints = footer(width, playing=playing, begun=begun, breaks=breaks, keys=self.keys)
         for hint in self.hints:
             line += (Span(f" {hint.shown}", Role.KEY), Span(f" {hint.label} ", Role.DIM))
         return line

@@ -61,18 +61,19 @@ class MainScreen(WalkScreen):
     def on_mount(self) -> None:
         """Begin with the source, so that the first picture is one of it, or start to open it. ``Frame`` paints then."""
         self.app.theme_changed_signal.subscribe(self, lambda _: self.repaint())
-        if isinstance(self._opener, Ahead) and self._opener.there:
-            self._begin_with(self._opener())
+        ahead = self._opener if isinstance(self._opener, Ahead) else None
+        if ahead is not None and ahead.there:
+            self._begin_with(ahead())
         else:
             self._clock = self.set_interval(_LOOK, self.repaint)
-            self._open()
+            self._open(ahead or Ahead(self._opener))
 
     # The source.
 
-    @work(thread=True, group="open")
-    def _open(self) -> None:
+    @work(group="open")
+    async def _open(self, ahead: Ahead) -> None:
         try:
-            self.post_message(self.Opened(self._opener()))
+            self.post_message(self.Opened(await ahead.come()))
         except SpecstepError as error:
             self.post_message(self.Failed(error))
 

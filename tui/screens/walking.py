@@ -49,6 +49,8 @@ class WalkScreen(HostScreen):
         if session is None:
             self.action_quit()
             return
+        if self.gave_up_fork():
+            return
         if not session.count and any(feature.escaped() for feature in self.features.values()):
             self.after()
             return
@@ -64,6 +66,7 @@ class WalkScreen(HostScreen):
         if session is None or self._leaving:
             self.action_quit()
             return
+        self.gave_up_fork()
         self._leaving = True
         self.set_timer(_LEAVES, self._stay)
         busy = session.playing or session.owed
