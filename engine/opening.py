@@ -113,6 +113,7 @@ def open_models(model: str = BUNDLED, setup: Setup = USUAL) -> Models:
 def _folder(path: Path, setup: Setup) -> Models:
     """A model as onnxruntime-genai or Optimum lays it out."""
     from engine.folders.model import open_folder  # noqa: PLC0415 (onnxruntime, as in _bundle)
+    from engine.folders.mtp import MTP, load_mtp  # noqa: PLC0415
     from engine.sessions import Sessions  # noqa: PLC0415
 
     model = open_folder(path)
@@ -123,17 +124,27 @@ def _folder(path: Path, setup: Setup) -> Models:
     loaded = load()
     base = loaded.base
 
+    there = model.where.facts.drafters
+    usable = tuple(name for name in (MTP,) if name in there)
+
     def own(choice: named.Named) -> Drafter:
-        raise ModelError(
-            f"{model.where.name} has no drafter {choice.name!r} of its own: use lookup, draft-model:FOLDER or none"
-        )
+        if choice.name in usable:
+            choice.only()
+            return load_mtp(model, loaded, threads=setup.threads, widths=setup.widths, session=sessions)
+        if choice.name in there:
+            raise ModelError(
+                f"{model.where.name}: its drafter {choice.name} ({there[choice.name].file}) is made for paged "
+                "attention, which onnxruntime has on CUDA alone: use lookup, draft-model:FOLDER or none"
+            )
+        use = ", ".join((*usable, "lookup", "draft-model:FOLDER"))
+        raise ModelError(f"{model.where.name} has no drafter {choice.name!r} of its own: use {use} or none")
 
     return Models(
         base=base,
         encode=model.encode,
         piece=model.tokenizer.piece,
         drafter=_drafters(base, lambda: load().base, model.tokenizer.piece, setup, own),
-        drafters=("lookup",),
+        drafters=(*usable, "lookup"),
         device=lambda: {**base.device(), **sessions.account()},
         stop_tokens=model.stop_tokens,
         events=lambda: (*model.events(), *sessions.events),

@@ -9,6 +9,8 @@ from engine.errors import ModelError
 
 GENAI, CONFIG, GENERATION = "genai_config.json", "config.json", "generation_config.json"
 TOKENIZER_CONFIG, SPECIAL_TOKENS = "tokenizer_config.json", "special_tokens_map.json"
+DRAFTERS = ("mtp", "dflash2", "dspark")
+"""Sections of ``genai_config.json`` for drafters that stand beside the decoder."""
 
 
 class Names(NamedTuple):
@@ -18,10 +20,20 @@ class Names(NamedTuple):
     outputs: Mapping[str, str] = {}
 
 
+class DrafterFacts(NamedTuple):
+    """What ``genai_config.json`` says of a drafter beside the decoder; ``file`` is its graph's, inside the folder."""
+
+    file: str
+    kv_heads: int | None = None
+    head_dim: int | None = None
+    names: Names = Names()
+
+
 class Facts(NamedTuple):
     """What is said of a model; ``None`` and empty where nothing is.
 
     ``stop_tokens`` are ids, ``stops_from`` names the file that they are from. ``notes`` are where files disagree.
+    ``drafters`` are by the names of their sections, as in ``mtp``.
     """
 
     kind: str = ""
@@ -35,6 +47,7 @@ class Facts(NamedTuple):
     stops_from: str = ""
     names: Names = Names()
     notes: tuple[str, ...] = ()
+    drafters: Mapping[str, DrafterFacts] = {}
 
 
 def genai_facts(folder: Path) -> Facts:
@@ -57,6 +70,7 @@ def genai_facts(folder: Path) -> Facts:
         stops_from=_first(stops)[0],
         names=Names(_texts(decoder.get("inputs")), _texts(decoder.get("outputs"))),
         notes=tuple(_disagreements(stops)),
+        drafters=_drafters(model, path),
     )
 
 
@@ -86,10 +100,8 @@ def optimum_facts(folder: Path) -> Facts:
 def genai_graph(folder: Path) -> str:
     """The graph that ``genai_config.json`` names."""
     path = folder / GENAI
-    name = _map(_map(read(path), "model", path), "decoder", path).get("filename", "model.onnx")
-    if not isinstance(name, str) or not name or Path(name).is_absolute() or ".." in Path(name).parts:
-        raise ModelError(f"{path}: the decoder's filename is {name!r}: it has to be a file inside the folder")
-    return name
+    decoder = _map(_map(read(path), "model", path), "decoder", path)
+    return _filename(decoder, "decoder", "model.onnx", path)
 
 
 def special_tokens(folder: Path) -> dict[str, str]:
@@ -124,6 +136,28 @@ def read(path: Path) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ModelError(f"{path}: it holds no settings by name: fetch it again")
     return value
+
+
+def _drafters(model: Mapping[str, Any], path: Path) -> dict[str, DrafterFacts]:
+    """Of the sections of drafters that are there and not switched off."""
+    sections = {kind: model[kind] for kind in DRAFTERS if isinstance(model.get(kind), dict)}
+    return {
+        kind: DrafterFacts(
+            file=_filename(section, kind, f"{kind}.onnx", path),
+            kv_heads=_integer(section, "num_key_value_heads"),
+            head_dim=_integer(section, "head_size"),
+            names=Names(_texts(section.get("inputs")), _texts(section.get("outputs"))),
+        )
+        for kind, section in sections.items()
+        if section.get("enabled") is not False
+    }
+
+
+def _filename(section: Mapping[str, Any], of: str, usual: str, path: Path) -> str:
+    name = section.get("filename", usual)
+    if not isinstance(name, str) or not name or Path(name).is_absolute() or ".." in Path(name).parts:
+        raise ModelError(f"{path}: the filename of its {of} is {name!r}: it has to be a file inside the folder")
+    return name
 
 
 def _stops(folder: Path, names: tuple[str, ...]) -> Iterator[tuple[str, tuple[int, ...]]]:

@@ -26,7 +26,7 @@ def wiring_of(session: Session, facts: Facts) -> Wiring:
     if logits not in session.outputs and "hidden_states" in session.outputs:
         raise ModelError(f"{session.name}: it gives hidden states and no logits: export it with its head")
     session.require(ids, logits)
-    pairs = _configured_pairs(session, facts.names) or state_pairs(session)
+    pairs = configured_pairs(session, facts.names) or state_pairs(session)
     if not pairs:
         raise ModelError(
             f"{session.name}: it takes no past keys and values, so that each pass would have to read the whole text "
@@ -105,7 +105,7 @@ def vocabulary_of(session: Session, wiring: Wiring, facts: Facts) -> int:
     return size
 
 
-def _configured_pairs(session: Session, names: Names) -> dict[str, str]:
+def configured_pairs(session: Session, names: Names) -> dict[str, str]:
     """Pairs by the patterns of the configuration, as in ``past_key_names`` and ``present_key_names``."""
     pairs = {}
     for key, past in names.inputs.items():

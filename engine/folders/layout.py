@@ -80,8 +80,8 @@ def model_folder(path: Path) -> ModelFolder:
             f"{folder}: its layout is unknown: neither {GENAI} (onnxruntime-genai) nor {CONFIG} (Optimum) is beside "
             f"{graphs[0]}: put the one of its export there"
         )
-    taken = graph.relative_to(folder).as_posix()
-    return ModelFolder(folder, layout, graph, tuple(name for name in graphs if name != taken), facts)
+    taken = {graph.relative_to(folder).as_posix(), *(drafter.file for drafter in facts.drafters.values())}
+    return ModelFolder(folder, layout, graph, tuple(name for name in graphs if name not in taken), facts)
 
 
 def graphs_in(folder: Path) -> list[str]:

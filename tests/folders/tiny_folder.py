@@ -94,7 +94,7 @@ def write_tokenizer(folder: Path, bos: bool = False, merges: int = 0) -> None:
 def write_graph(path: Path, make: Make, *, external: bool = False) -> None:
     """The graph alone."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    model = _Builder(make).model()
+    model = Builder(make).model()
     onnx.checker.check_model(model)
     onnx.save(
         model, str(path), save_as_external_data=external, location=f"{path.name}.data" if external else None,
@@ -122,7 +122,7 @@ def _write(path: Path, value: Any) -> None:
     path.write_text(json.dumps(value), encoding="utf-8")
 
 
-class _Builder:
+class Builder:
     """A decoder of two layers without an MLP: rotary attention, norms, a head."""
 
     def __init__(self, make: Make) -> None:
