@@ -7,8 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-import msgspec
-
+from engine.as_json import as_json
 from engine.export.series import Rolling
 from engine.export.visible import Joiner, one_line
 from engine.records import Record, Round
@@ -81,7 +80,7 @@ def _json(record: Record | None) -> str:
 
 def _ascii(value: Any) -> str:
     """Not a number is null; characters outside ASCII are escaped, so that no terminal obeys them."""
-    text = msgspec.json.encode(value).decode()
+    text = as_json(value)
     return text if text.isascii() else json.dumps(json.loads(text))
 
 

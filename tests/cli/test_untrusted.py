@@ -1,7 +1,10 @@
 """What a trace says of itself reaches the terminal as text only: nothing steers, nothing makes a line of its own."""
 
+import json
 from pathlib import Path
+from typing import Any
 
+import msgpack
 import pytest
 
 from engine.commands.saying import printable
@@ -87,6 +90,53 @@ def test_json_holds_what_the_trace_holds_in_letters_that_print(trace: Path) -> N
 
     assert ran.json["form"] == NAME
     assert all(line.isprintable() for line in ran.out.split("\n"))
+
+
+ODD = {
+    "extension": msgpack.ExtType(5, b"abc"),
+    "time": msgpack.Timestamp(5),
+    "far": msgpack.Timestamp(2**60),
+    "keys": {None: 1, True: 2, b"\xff": 3, 1.5: 4, 7: 5},
+}
+SHOWN = {
+    "extension": [5, "YWJj"],
+    "time": "1970-01-01T00:00:05Z",
+    "far": [-1, "AAAAABAAAAAAAAAA"],
+    "keys": {"null": 1, "true": 2, "/w==": 3, "1.5": 4, "7": 5},
+}
+
+
+@pytest.fixture
+def odd(tmp_path: Path) -> Path:
+    """A trace with what MessagePack has and JSON has not, wherever a record may hold anything."""
+    far = {"far": ODD["far"]}
+    known = {key: value for key, value in ODD.items() if key != "far"}
+    round_: dict[str, Any] = {"type": "round", "index": 0, "form": "plain", "t1": 1, "emitted": [1], "state": known}
+    records: list[dict[str, Any]] = [
+        {"type": "header", "format": "specstep", "version": 1, "minor": 0, "base": {"name": "b"}, "run": known},
+        {"type": "prefill", "positions": 1, "next": 1},
+        round_,
+        {"type": "odd", **far},
+        {"type": "end", "reason": "stop", "rounds": 1, "emitted": 1, "stats": known},
+    ]
+    path = tmp_path / "odd.msgpack"
+    path.write_bytes(b"".join(map(msgpack.packb, records)))
+    return path
+
+
+def test_what_json_has_not_is_written_as_what_it_has(odd: Path) -> None:
+    known = {key: value for key, value in SHOWN.items() if key != "far"}
+
+    assert specstep("trace", "info", "--json", odd).json["run"] == known
+    assert specstep("show", "--round", "0", "--json", odd).json["state"] == known
+    assert specstep("export", "--to", "json", "-o", "-", odd).json["end"]["stats"] == known
+    records = [json.loads(line) for line in specstep("trace", "cat", "--json", odd).out.splitlines()]
+    assert [records[0]["run"], records[3]["far"], records[4]["stats"]] == [known, SHOWN["far"], known]
+
+
+@pytest.mark.parametrize("words", [("trace", "info"), ("trace", "cat"), ("show", "--round", "0")], ids=" ".join)
+def test_as_text_it_is_shown_too(words: tuple[str, ...], odd: Path) -> None:
+    assert specstep(*words, odd).code == 0
 
 
 def test_what_prints_as_itself_stays() -> None:
