@@ -73,7 +73,7 @@ def make(folder: Path, layers: Sequence[str]) -> None:
 
 
 def reference(folder: Path) -> Drafts:
-    """What transformers' modules draft, in float32: the head's layer over all pairs of a text and its own behind them."""
+    """What transformers' modules draft, in float32: the head's layer over all pairs of a text, then its own."""
     import torch  # noqa: PLC0415
     from safetensors.torch import load_file  # noqa: PLC0415
     from transformers.models.qwen3_5 import Qwen3_5ForConditionalGeneration  # noqa: PLC0415
