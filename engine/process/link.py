@@ -16,6 +16,8 @@ from engine.trace.follow import RecordStream
 
 TOLD = 4
 """Lines of its last words that are told."""
+PRINTED = 60
+"""Bytes that are told of what it printed where records belong."""
 
 
 class Lost(Exception):
@@ -33,9 +35,8 @@ class Link:
     """Starts an engine.
 
     ``timeout`` is the time in seconds that it may send nothing when something is awaited; it can be changed.
-    ``conditions`` are the names that it can stop at, once the run is open. ``send``
-    and ``close`` may be called while another thread waits. ``stages`` are what the engine said that it was at while it
-    opened its run.
+    ``hello`` is what it said that it can do, once the run is open. ``send`` and ``close`` may be called while another
+    thread waits. ``stages`` are what the engine said that it was at while it opened its run.
 
     Raises:
         Refused: there is no such command.
@@ -43,10 +44,11 @@ class Link:
 
     def __init__(self, launch: Launch, timeout: float) -> None:
         self.timeout = timeout
-        self.conditions: frozenset[str] = frozenset()
+        self.hello = Hello()
         self._stream = RecordStream()
         self._arrived: deque[AnyRecord | Unknown] = deque()
         self._damage: Lost | None = None
+        self._unasked: int | None = None
         self.stages: list[Stage] = []
         self._child = Child(launch.command, launch.environment)
 
@@ -62,8 +64,7 @@ class Link:
             Refused, ModelError: it cannot make this run.
             Lost: there was no speaking to it.
         """
-        hello = self._hello()
-        self.conditions = frozenset(hello.conditions)
+        hello = self.hello = self._hello()
         if hello.protocol > PROTOCOL:
             raise Refused(
                 f"the engine speaks protocol {hello.protocol}, this program up to {PROTOCOL}: use a newer one"
@@ -72,7 +73,10 @@ class Link:
         if hello.waiting:
             return self.ask(Open(id=1, run=request or {}), doing)
         if request:
-            raise Refused("this engine opens a run of its own: start it with --wait, or give it the options")
+            raise Refused(
+                "this engine opens a run of its own: give the options to its own command, or (specstep engine) "
+                "start it with --wait"
+            )
         return self._upto(0, doing)
 
     def send(self, command: Command) -> None:
@@ -128,7 +132,12 @@ class Link:
         record = self._arrived.popleft()
         hello = self._answer(record) if isinstance(record, Unknown) else None
         if not isinstance(hello, Hello):
-            raise self.lost("engine-garbage", "the engine did not say hello: is its command `specstep engine`?")
+            sent = record.type if isinstance(record, Unknown) else record.__struct_config__.tag
+            raise self.lost(
+                "engine-garbage",
+                f"the engine did not say hello (PROTOCOL.md) but sent {sent!r} first: one that takes no commands is "
+                "followed by ENGINE | specstep watch -",
+            )
         return hello
 
     def _upto(self, id_: int, doing: str) -> list[AnyRecord]:
@@ -138,6 +147,7 @@ class Link:
             match self.receive(doing):
                 case Done() as done:
                     if done.id != id_:
+                        self.note_unasked(done)
                         continue
                     if done.why != "refused":
                         return heard
@@ -150,11 +160,17 @@ class Link:
                 case record:
                     heard.append(record)
 
+    def note_unasked(self, done: Done) -> None:
+        """Remember an answer to what was not asked: where the right one does not come, this is why."""
+        self._unasked = done.id
+
     def _receive(self, deadline: float, doing: str) -> None:
         """Take in more bytes, or raise ``Lost``. Damage is told behind the records before it."""
         if self._damage is not None:
             raise self._damage
         data = self._child.receive(max(0.0, deadline - time.monotonic()))
+        if not data and self._unasked is not None:
+            doing += f" (its last done was for id {self._unasked}, which was not asked)"
         if data is None:
             raise self.lost("engine-hung", f"the engine sent nothing for {self.timeout:g} s, {doing}")
         if not data:
@@ -163,13 +179,25 @@ class Link:
             for record in self._stream.feed(data):
                 self._arrived.append(record)
         except TraceError as error:
-            self._damage = self.lost("engine-garbage", f"the engine sent what is no record, {doing}: {error}")
+            self._damage = self.lost("engine-garbage", _damage(error, self._stream.framer.rest, doing))
 
     def _answer(self, record: Unknown) -> Hello | Done | Progress | None:
         try:
             return answer(record)
         except Refused as error:
             raise self.lost("engine-garbage", str(error)) from error
+
+
+def _damage(error: TraceError, rest: bytes, doing: str) -> str:
+    """What is wrong with bytes that are no record; ``rest`` are the first of them. Most often something was printed."""
+    line = rest.split(b"\n")[0].strip()[:PRINTED]
+    text = line.decode("ascii", "replace")
+    if len(line) > 1 and line.isascii() and text.isprintable():
+        return (
+            f"the engine printed {text!r} where a record is due, {doing}: its stdout is for records alone, what it "
+            "says belongs on stderr"
+        )
+    return f"the engine sent what is no record, {doing}: {error}"
 
 
 def telling(lines: Sequence[str]) -> Sequence[str]:

@@ -8,7 +8,7 @@ from engine.options import Options
 from engine.process.launch import Launch
 from engine.process.link import Link, Lost
 from engine.process.made import Made, slim
-from engine.process.protocol import Done, Fork, Pause, RunUntil, Step
+from engine.process.protocol import Done, Fork, Hello, Pause, RunUntil, Step
 from engine.process.until import names_in
 from engine.records import AnyRecord, End, Event, Header, Prefill, Round, Tokens
 from engine.stages import Stage
@@ -39,12 +39,14 @@ class RemoteRun:
         self._drafter: str | None = None
         self._ids = 1
         self._ordered: int | None = None
+        self._stepped = False
         self._closed = False
         self._lost: str | None = None
         self._end: End | None = None
         self._events: list[Event] = []
         self._link: Link | None = Link(launch, timeout)
         self._starting: Link | None = None
+        self._hello = Hello()
         self.knows: frozenset[str] = frozenset()
 
     def open(self) -> "RemoteRun":
@@ -57,7 +59,8 @@ class RemoteRun:
         assert self._link is not None
         try:
             heard = self._opened(self._link)
-            self.knows = self._link.conditions
+            self._hello = self._link.hello
+            self.knows = frozenset(self._hello.conditions)
             self._take_over(self._link, heard, ())
         except Lost as lost:
             raise EngineFault(str(lost)) from lost
@@ -141,8 +144,12 @@ class RemoteRun:
             self._ordered = self._id()
             link.send(Step(id=self._ordered))
             round_ = self._next_round(link)
+            if round_ is None and self._stepped and self._end is None:
+                raise link.lost(
+                    "engine-garbage", f"the engine says that it made round {len(self._made)}, and sent none"
+                )
             while self._ordered is not None:
-                self._next_round(link)
+                self._next_round(link, f"waiting for the done of command {self._ordered}, a step")
             return round_
         except Lost as lost:
             self._lose(lost)
@@ -162,16 +169,18 @@ class RemoteRun:
         if self._ordered is not None:
             raise Refused("rounds are being made: interrupt first")
         kept = list(kept)
+        self._refuse(options)
         why, link, shared = self._lost, self._link, self._made.shared(kept)
+        stands = self._header
         if link is None:
-            link, shared = self._another(), 0
-            options = options or Options.from_map(self._header.options)
+            link, stands = self._another()
+            shared, options = 0, options or Options.from_map(self._header.options)
             drafter = drafter or self._drafter
         fork = Fork(
             id=self._id(),
             round=shared,
             rounds=tuple(slim(round_) for round_ in kept[shared:]),
-            options={} if options is None else options.as_map(),
+            options={} if options is None else _changed(options, stands),
             drafter=drafter,
             run={"parent": self._header.run.get("branch", "main"), **(run or {})},
         )
@@ -207,21 +216,31 @@ class RemoteRun:
             if link is not None:
                 link.close()
 
+    def _refuse(self, options: Options | None) -> None:
+        """Refuse what the engine said that it cannot do."""
+        can = self._hello
+        if can.commands and "fork" not in can.commands:
+            raise Refused(f"this engine does not fork: its commands are {', '.join(can.commands)}")
+        for key in () if options is None or not can.options else _changed(options, self._header):
+            if key not in can.options:
+                raise Refused(f"this engine does not fork by another {key}, only by another {', '.join(can.options)}")
+
     def _id(self) -> int:
         self._ids += 1
         return self._ids
 
-    def _another(self) -> Link:
+    def _another(self) -> tuple[Link, Header]:
+        """Another engine, and the header of the run that it opened."""
         link = self._starting = Link(self._launch, self._timeout)
         try:
             if self._closed:
                 link.close(0.0)
-            self._opened(link)
+            heard = self._opened(link)
         except Lost as lost:
             raise EngineFault(str(lost)) from lost
         finally:
             self._starting = None
-        return link
+        return link, next((record for record in heard if isinstance(record, Header)), self._header)
 
     def _opened(self, link: Link) -> list[AnyRecord]:
         """What it sent of the opening. It is closed where it does not open the run."""
@@ -243,7 +262,8 @@ class RemoteRun:
                 case _:
                     pass
         if header is None or prefill is None:
-            raise link.lost("engine-garbage", "the engine began a run without its header and prefill")
+            lacks = " and ".join(name for name, record in (("header", header), ("prefill", prefill)) if record is None)
+            raise link.lost("engine-garbage", f"the engine said that the run is open, and sent no {lacks} before that")
         self._link, self._header, self._prefill = link, header, prefill
         self._made = Made(prefill, kept)
         self._lost = self._end = None
@@ -251,9 +271,9 @@ class RemoteRun:
         for record in heard[begun:]:
             self._hear(record)
 
-    def _next_round(self, link: Link) -> Round | None:
+    def _next_round(self, link: Link, doing: str = "") -> Round | None:
         while True:
-            match link.receive(f"making round {len(self._made)}"):
+            match link.receive(doing or f"making round {len(self._made)}"):
                 case Round() as round_:
                     unfit = self._made.unfit(round_)
                     if unfit is not None:
@@ -262,10 +282,12 @@ class RemoteRun:
                     return round_
                 case Done() as done:
                     if done.id != self._ordered:
+                        link.note_unasked(done)
                         continue
                     self._ordered = None
                     if done.why == "refused":
                         raise link.lost("engine-garbage", f"the engine makes no rounds: {done.message}")
+                    self._stepped = done.why == "stepped"
                     return None
                 case record:
                     self._hear(record)
@@ -292,3 +314,9 @@ class RemoteRun:
         self._lost = lost.what
         self._events.append(Event(round=len(self._made), level="fault", code=lost.code, message=str(lost)))
         self._end = self._made.end("fault")
+
+
+def _changed(options: Options, header: Header) -> dict[str, Any]:
+    """What of ``options`` is not as the header has it."""
+    now = Options.from_map(header.options).as_map()
+    return {key: value for key, value in options.as_map().items() if value != now[key]}

@@ -81,6 +81,11 @@ class Framer:
         """Bytes that wait for the rest of their record."""
         return len(self._pending)
 
+    @property
+    def rest(self) -> bytes:
+        """What follows the last whole record: the beginning of the next, or the damage."""
+        return bytes(self._pending)
+
     def feed(self, data: bytes) -> Iterator[Cut]:
         """Cut what is whole by now. The iterator must be run to its end before the next call."""
         for start in range(0, len(data), _SLICE):

@@ -250,8 +250,12 @@ def test_an_engine_that_cannot_make_the_run_says_why() -> None:
         EngineFault, match=r"the engine ended with status 3, waiting for its hello; its last words: no!"
     ):
         RemoteRun(elsewhere("sh -c 'echo no! >&2; exit 3'")).open()
-    with pytest.raises(EngineFault, match="what is no record"):
+    with pytest.raises(
+        EngineFault, match="printed 'welcome to this machine' where a record is due, waiting for its hello"
+    ):
         RemoteRun(elsewhere("echo welcome to this machine")).open()
+    with pytest.raises(EngineFault, match=r"what is no record, .*\(not a map\) \(byte 0"):
+        RemoteRun(elsewhere(r"printf '\007\033[31m'")).open()
     with pytest.raises(EngineFault, match=r"sent nothing for 0\.2 s"):
         RemoteRun(elsewhere("sleep 60"), timeout=0.2).open()
 
