@@ -1,4 +1,4 @@
-"""What a trace of a million rounds costs to write, open, scan, jump in and audit: CPU times (medians) and memory.
+"""What a trace of a million rounds costs to write, open, scan, jump in, audit and count: CPU times (medians), memory.
 
 Run ``python -m benchmarks.trace_speed [--rounds N] [--folder DIR]``; the trace takes about 600 bytes a round.
 Beside the audit stands what msgpack alone takes to make maps of the same file, in turn with it.
@@ -14,11 +14,16 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 
 import msgpack
 
+from engine.commands.stats import figures_of
+from engine.commands.whatif import read
+from engine.compare import align
+from engine.compare import report as compared
 from engine.records import BaseInfo, DrafterInfo, End, Header, Prefill, Round, Window
 from engine.trace.audit import report
 from engine.trace.framing import TRAILER_SIZE
@@ -27,6 +32,7 @@ from engine.trace.writer import TraceWriter
 
 REPEATS = 5
 K = 7
+WINDOW = 3
 VOCAB = 50_000
 
 
@@ -37,10 +43,11 @@ def make(path: Path, rounds: int) -> list[float]:
     chances = [rng.random() for _ in range(4096)]
     costs: list[float] = []
     spent, pos, t1, emitted = 0.0, 16, 1, 0
+    window: deque[int] = deque(maxlen=WINDOW)
     with TraceWriter(path) as writer:
         writer.pieces(lambda token: b" %d" % token)
         base, drafter = BaseInfo(name="bench", vocab_size=VOCAB), DrafterInfo(kind="scripted", name="bench")
-        options = {"form": "one-pass", "k": K, "fallback_below": 1.5, "fallback_window": 3}
+        options = {"form": "one-pass", "k": K, "fallback_below": 1.5, "fallback_window": WINDOW}
         prompt = tuple(range(16))
         writer.write(Header(version=1, minor=0, base=base, drafter=drafter, options=options, prompt=prompt))
         writer.write(Prefill(positions=16, next=t1, ms=1.0))
@@ -48,11 +55,12 @@ def make(path: Path, rounds: int) -> list[float]:
             at, take = rng.randrange(4000), index % (K + 1)
             targets, floats = tuple(ids[at : at + K + 1]), tuple(chances[at : at + K + 1])
             drafts = (*targets[:take], *ids[at + 20 : at + 20 + K - take])
+            window.append(take + 1)
             round_ = Round(
                 index=index, form="one-pass", pos=pos, t1=t1, limit=K, drafts=drafts, targets=targets, take=take,
                 emitted=(t1, *drafts[:take]), next=targets[take], consumed=pos + take + 1, draft_p=floats[:K],
                 target_p=floats, accept_p=floats[:K], gap=floats, width=K + 1,
-                fallback=Window(window=(take, 3, 4), mean=(take + 7) / 3, off=False),
+                fallback=Window(window=tuple(window), mean=sum(window) / len(window), off=False),
                 ms={"draft": 1.1, "verify": 4.2, "accept": 0.05, "rollback": 0.04},
             )  # fmt: skip
             start = time.process_time()
@@ -96,12 +104,18 @@ def peak_mb(path: Path, *, act: str) -> float:
     """The peak memory of a fresh process that opens ``path`` and does ``act``, over one that only imports."""
     script = (
         "import random, re, sys\nfrom pathlib import Path\nfrom engine.trace.reader import open_trace\n"
-        "from engine.trace.audit import report\n"
+        "from engine.trace.audit import report\nfrom engine.commands.stats import figures_of\n"
         "def peak(): return int(re.search(r'VmHWM:\\s+(\\d+)', Path('/proc/self/status').read_text())[1])\n"
         f"before = peak()\ntrace = open_trace(sys.argv[1])\n{act}\nprint((peak() - before) / 1024)\n"
     )
     run = subprocess.run([sys.executable, "-c", script, str(path)], capture_output=True, text=True, check=True)
     return float(run.stdout)
+
+
+def differ(path: Path) -> None:
+    """Compare a trace with itself."""
+    with open_trace(path) as left, open_trace(path) as right:
+        assert compared(align(left, right)).equal
 
 
 def without_index(path: Path) -> Path:
@@ -144,6 +158,14 @@ def main() -> None:
         print(f"audit              {auditing / chosen.rounds * 1e3:8.1f} us a round, {speed:.0f} rounds/s")
         print(f"msgpack alone      {unpacking / chosen.rounds * 1e3:8.1f} us a round")
         print(f"memory, audit      {peak_mb(path, act='report(trace)'):8.1f} MB over the interpreter's")
+        commands = (
+            ("stats", lambda: figures_of(open_trace(path))),
+            ("whatif", lambda: read(open_trace(path)).replay.ask(2.0, 3)),
+            ("diff, itself", lambda: differ(path)),
+        )
+        for name, act in commands:
+            print(f"{name:19s}{median_ms(act) / chosen.rounds * 1e3:8.1f} us a round")
+        print(f"memory, stats      {peak_mb(path, act='figures_of(trace)'):8.1f} MB over the interpreter's")
     print(
         f"this process       {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:8.1f} MB at most, while writing"
     )

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _FEW = 4096
 """Up to so many n-grams are put into a set, which takes more than two hundred bytes for each."""
-_AT_ONCE = 2**18
+_AT_ONCE = 2**17
 MULTIPLIER = 0x9E3779B97F4A7C15
 """The n-gram of a, b, c has the hash ``a * m + b * m**2 + c * m**3`` modulo 2**64."""
 
@@ -48,7 +48,9 @@ def _different(ids: "Ids", size: int) -> int:
 
     hashes = _hashes(ids, size)
     bits = min(8, (len(hashes) // _AT_ONCE).bit_length())
-    part_of = (hashes >> np.uint64(64 - bits)).astype(np.uint8) if bits else np.zeros(len(hashes), np.uint8)
+    part_of = np.zeros(len(hashes), np.uint8)
+    if bits:
+        np.right_shift(hashes, np.uint64(64 - bits), out=part_of, casting="unsafe")
     found = 0
     for part in range(1 << bits):
         places = np.flatnonzero(part_of == part)

@@ -98,8 +98,10 @@ class Stats(Costs):
 
     def add(self, round_: Round) -> None:
         """Take in one more round."""
-        count, drafted, ms = round_.count, round_.drafted, round_.ms
-        plain = _is_plain(round_, drafted)
+        emitted, drafts, ms = round_.emitted, round_.drafts, round_.ms
+        count = round_.count if emitted is None else len(emitted)
+        drafted = round_.drafted if drafts is None else len(drafts)
+        plain = round_.form == "plain" or (not drafted and _is_plain(round_, drafted))
         self.emitted += count
         if ms:
             self.timed += count

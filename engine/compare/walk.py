@@ -50,7 +50,7 @@ class Side:
     def read(self) -> tuple[int, ...]:
         """The tokens of the next round."""
         round_ = self.last = next(self._next, None) or self._fetch()
-        if round_.fallback is not None and round_.fallback.off and self.flip is None:
+        if self.flip is None and (fallback := round_.fallback) is not None and fallback.off:
             self.flip = len(self.starts)
         self.starts.append(self.tokens)
         self.stats.add(round_)
@@ -134,16 +134,25 @@ class Alignment:
         if not self.known:
             return
         if not other.ahead:
-            side.ahead += tokens
+            side.ahead = side.ahead + tokens if side.ahead else tokens
             return
-        shared = min(len(tokens), len(other.ahead))
-        if tokens[:shared] != other.ahead[:shared]:
-            self._compare(tokens[:shared], other.ahead[:shared], start)
-        elif shared:
-            self._apart = False
-        other.ahead, side.ahead = other.ahead[shared:], side.ahead + tokens[shared:]
+        shared = len(tokens)
+        if tokens == other.ahead:
+            self._apart, other.ahead = False, ()
+        else:
+            shared = self._against(tokens, other.ahead, start)
+            other.ahead, side.ahead = other.ahead[shared:], side.ahead + tokens[shared:]
         if shared and other.starts[-1] == start and (not self.parted or self.parted[0] > start):
             self._compare_drafts(start)
+
+    def _against(self, tokens: tuple[int, ...], others: tuple[int, ...], start: int) -> int:
+        """Compare as many as both have; how many these are."""
+        shared = min(len(tokens), len(others))
+        if tokens[:shared] != others[:shared]:
+            self._compare(tokens[:shared], others[:shared], start)
+        elif shared:
+            self._apart = False
+        return shared
 
     def _compare(self, tokens: tuple[int, ...], others: tuple[int, ...], start: int) -> None:
         for place, (token, expected) in enumerate(zip(tokens, others, strict=True), start):
@@ -161,7 +170,7 @@ class Alignment:
 
 def drafts_differ(left: Round, right: Round) -> bool:
     """Whether two rounds behind the same text drafted otherwise, as far as both were allowed and asked to."""
-    if not (left.drafts and right.drafts):
+    if left.drafts == right.drafts or not (left.drafts and right.drafts):
         return False
     shared = min(len(left.drafts), len(right.drafts))
     if left.drafts[:shared] != right.drafts[:shared]:
