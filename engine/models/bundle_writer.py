@@ -32,17 +32,15 @@ class Networks:
 
 @dataclasses.dataclass(frozen=True)
 class Layout:
-    """What a bundle holds beside the sizes of its base; ``drafter_*`` are sizes of DFlash and DFlash 2."""
+    """What a bundle holds beside the sizes of its base; ``block`` and ``block_sizes`` are of DFlash and DFlash 2."""
 
     name: str
     context_length: int
     taps: tuple[int, ...]
     start_token: int | None
     stop_tokens: tuple[int, ...]
-    block_size: int = 0
-    drafter_layers: int = 0
-    drafter_key_value_heads: int = 0
-    selector_top: int = 16
+    block: Block | None = None
+    block_sizes: Sizes | None = None
     storage: Storage = Storage.INT8
     source: dict[str, Any] = dataclasses.field(default_factory=dict)
 
@@ -51,8 +49,7 @@ def write_bundle(folder: Path, networks: Networks, sizes: Sizes, layout: Layout,
     """Write all files of a bundle into ``folder``, which is made if it is not there."""
     folder.mkdir(parents=True, exist_ok=True)
     drafters: dict[str, DrafterEntry] = {}
-    block = Block(layout.drafter_layers, layout.block_size, len(layout.taps))
-    block_sizes = dataclasses.replace(sizes, num_key_value_heads=layout.drafter_key_value_heads)
+    block, block_sizes = layout.block or Block(0, 0, 0), layout.block_sizes or sizes
     with WeightFile(folder / WEIGHTS) as file:
 
         def write(name: str, weights: Weights, build: Callable[[Graph], None]) -> str:
@@ -64,7 +61,7 @@ def write_bundle(folder: Path, networks: Networks, sizes: Sizes, layout: Layout,
         builds: dict[str, tuple[Weights | None, Callable[[Graph], None]]] = {
             "mtp": (networks.mtp, lambda graph: mtp_graph(graph, sizes)),
             "dflash": (networks.dflash, lambda graph: dflash_graph(graph, block_sizes, block)),
-            "dflash2": (networks.dflash2, lambda graph: dflash2_graph(graph, block_sizes, block, layout.selector_top)),
+            "dflash2": (networks.dflash2, lambda graph: dflash2_graph(graph, block_sizes, block)),
         }
         for kind, (weights, build) in builds.items():
             if weights is None:
@@ -75,7 +72,7 @@ def write_bundle(folder: Path, networks: Networks, sizes: Sizes, layout: Layout,
                 f"{kind}.onnx",
                 written,
                 digest,
-                layout.block_size if reads_taps else None,
+                block.rows if reads_taps else None,
                 layout.taps if reads_taps else None,
             )
     base = BaseEntry("base.onnx", sizes.num_hidden_layers, digest)

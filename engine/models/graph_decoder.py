@@ -47,11 +47,12 @@ class Sizes:
 class Decoder:
     """Adds the parts of a decoder to a graph. Values are ``[1, n, features]`` unless said otherwise."""
 
-    def __init__(self, graph: Graph, sizes: Sizes) -> None:
+    def __init__(self, graph: Graph, sizes: Sizes, tables: str = "rope") -> None:
+        """``tables`` is what the weight file calls the rotary tables: graphs of other tables have other names."""
         self.graph = graph
         self.sizes = sizes
         cos, sin = sizes.rope_tables()
-        self.tables = graph.vector("rope.cos", cos), graph.vector("rope.sin", sin)
+        self.tables = graph.vector(f"{tables}.cos", cos), graph.vector(f"{tables}.sin", sin)
 
     def norm(self, x: str, name: str) -> str:
         return self._rms(x, self.graph.vector(f"{name}.weight"))

@@ -1,6 +1,7 @@
 """The graphs of the block drafters that read a base's taps: DFlash and DFlash 2."""
 
 import dataclasses
+from typing import NamedTuple
 
 import numpy as np
 from onnx import TensorProto
@@ -11,13 +12,31 @@ from engine.models.graph_decoder import KV_NAMES, Decoder, Sizes
 _END = np.iinfo(np.int64).max
 
 
+class Sight(NamedTuple):
+    """What a layer's rows see: all of the block or those before them too, and of all that a ``window`` of positions."""
+
+    causal: bool = False
+    window: int | None = None
+
+
 @dataclasses.dataclass(frozen=True)
 class Block:
-    """Sizes of a block drafter: its layers, the rows of its block (the anchor is one of them), the taps it reads."""
+    """A block drafter: its layers, the rows of its block (the anchor is one of them), the taps it reads.
+
+    ``candidates`` of each row are what DFlash 2 selects from. ``sights`` are those of the layers, if not all see all.
+    Embeddings are multiplied by ``embedding_scale``, logits by ``logit_scale`` and then kept within ``logit_cap``:
+    ``cap * tanh(logit / cap)``. ``tables`` is a name for its rotary tables, if they are not the base's.
+    """
 
     layers: int
     rows: int
     taps: int
+    candidates: int = 16
+    sights: tuple[Sight, ...] = ()
+    embedding_scale: float = 1.0
+    logit_scale: float = 1.0
+    logit_cap: float | None = None
+    tables: str = "rope"
 
 
 def dflash_graph(graph: Graph, sizes: Sizes, block: Block) -> None:
@@ -32,14 +51,14 @@ def dflash_graph(graph: Graph, sizes: Sizes, block: Block) -> None:
     _Denoiser(graph, sizes, block, "dflash").logits()
 
 
-def dflash2_graph(graph: Graph, sizes: Sizes, block: Block, candidates: int) -> None:
+def dflash2_graph(graph: Graph, sizes: Sizes, block: Block) -> None:
     """DFlash 2: a dynamic convolution over the block around every sublayer, and a selector over the best tokens.
 
     Beside what ``dflash_graph`` gives, ``candidates`` ``int64 [1, rows - 1, K]`` are the best tokens of each row and
     ``scores`` ``[1, rows - 1, K, K]`` the score of each (last axis) after each of the row before (of row 0: after the
     anchor, the same K times). Weights are ``dflash2.*``.
     """
-    denoiser = _Denoiser(graph, sizes, block, "dflash2")
+    denoiser, candidates = _Denoiser(graph, sizes, block, "dflash2"), block.candidates
     rows, logits = denoiser.logits()
     outputs = ["unary", "candidates"]
     best, tokens = graph.ops("TopK", [logits, graph.integers(candidates)], outputs, axis=-1, largest=1, sorted=1)
@@ -61,7 +80,7 @@ class _Denoiser:
 
     def __init__(self, graph: Graph, sizes: Sizes, block: Block, prefix: str) -> None:
         self.graph, self.sizes, self.block, self.prefix = graph, sizes, block, prefix
-        self.decoder = Decoder(graph, sizes)
+        self.decoder = Decoder(graph, sizes, block.tables)
         self.anchor_token = graph.input("input_ids", [1, 1], TensorProto.INT64)
         taps = graph.input("taps", [1, "S", block.taps * sizes.hidden_size])
         shape: list[int | str] = [1, "P", sizes.num_key_value_heads, sizes.head_dim]
@@ -85,7 +104,7 @@ class _Denoiser:
         graph, decoder, prefix, block = self.graph, self.decoder, self.prefix, self.block
         hidden = self.sizes.hidden_size
         mask = np.broadcast_to(graph.weights[f"{prefix}.mask"], (1, block.rows - 1, hidden))
-        embedded = decoder.embed(self.anchor_token)
+        embedded = self._times(decoder.embed(self.anchor_token), block.embedding_scale)
         x = graph.op("Concat", embedded, graph.vector(f"{prefix}.mask_rows", mask), axis=1)
         normed = decoder.norm(x, f"{prefix}.layers.0.input_layernorm")
         for i in range(block.layers):
@@ -97,7 +116,10 @@ class _Denoiser:
             following = "norm" if i + 1 == block.layers else f"layers.{i + 1}.input_layernorm"
             normed, x = decoder.add_norm(x, change, f"{prefix}.{following}")
         rows = graph.op("Slice", normed, graph.integers(1), graph.integers(_END), graph.integers(1))
-        logits = decoder.logits(rows)
+        logits = self._times(decoder.logits(rows), block.logit_scale)
+        if block.logit_cap is not None:
+            bent = graph.op("Tanh", self._times(logits, 1 / block.logit_cap))
+            logits = self._times(bent, block.logit_cap)
         graph.output(logits, "logits", [1, block.rows - 1, self.sizes.vocab_size])
         return rows, logits
 
@@ -119,10 +141,35 @@ class _Denoiser:
         q = graph.op("Reshape", q, graph.integers(0, 0, -1, sizes.head_dim))
         scale = graph.vector("rsqrt_head_dim", np.array(sizes.head_dim**-0.5, np.float32))
         scores = graph.op("MatMul", graph.op("Mul", q, scale), graph.op("Transpose", keys, perm=[0, 2, 3, 1]))
+        if self.block.sights:
+            scores = self._seen(scores, self.block.sights[layer], groups)
         mixed = graph.op("MatMul", graph.op("Softmax", scores), graph.op("Transpose", values, perm=[0, 2, 1, 3]))
         mixed = graph.op("Reshape", mixed, graph.integers(0, 0, groups, -1, sizes.head_dim))
         mixed = graph.op("Transpose", mixed, perm=[0, 3, 1, 2, 4])
         return graph.linear(graph.op("Reshape", mixed, graph.integers(0, 0, -1)), f"{prefix}.o_proj")
+
+    def _seen(self, scores: str, sight: Sight, groups: int) -> str:
+        """``scores`` ``[1, kv_heads, groups * B, P + S + B]`` without those of keys that a row does not see."""
+        graph = self.graph
+        zero, one = (graph.op("Squeeze", graph.integers(n), graph.integers(0)) for n in (0, 1))
+        end = graph.op("ReduceMax", self.block_positions, keepdims=0)
+        keys = graph.op("Range", zero, graph.op("Add", end, one), one)
+        ago = graph.op("Sub", graph.op("Unsqueeze", self.block_positions, graph.integers(2)), keys)
+        unseen = []
+        if sight.window is not None:
+            unseen.append(graph.op("GreaterOrEqual", ago, graph.integers(sight.window)))
+        if sight.causal:
+            unseen.append(graph.op("Less", ago, graph.integers(0)))
+        if not unseen:
+            return scores
+        hidden = unseen[0] if len(unseen) == 1 else graph.op("Or", *unseen)
+        rows = graph.op("Unsqueeze", graph.op("Concat", *[hidden] * groups, axis=1), graph.integers(0))
+        return graph.op("Where", rows, graph.vector("unseen", np.array(np.finfo(np.float32).min)), scores)
+
+    def _times(self, x: str, factor: float) -> str:
+        if factor == 1:
+            return x
+        return self.graph.op("Mul", x, self.graph.vector(f"{self.prefix}.times_{factor!r}", np.array(factor)))
 
     def _rotate(self, x: str, positions: str) -> str:
         """``positions`` ``[1, n]`` are those of the rows ``x`` ``[1, n, heads * head_dim]``."""

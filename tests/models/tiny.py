@@ -11,6 +11,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from engine.models.bundle_writer import Layout, Networks, write_bundle
 from engine.models.bundled import Bundle, open_bundle
 from engine.models.graph_decoder import Sizes
+from engine.models.graph_dflash import Block
 from engine.models.weights import Storage
 
 VOCAB, CONTEXT, BLOCK, TAPS, SELECTOR_TOP = 257, 96, 6, (0, 2), 8
@@ -67,12 +68,9 @@ def write(folder: Path, nets: Networks, family: Family = Family(), storage: Stor
         name="tiny",
         context_length=CONTEXT,
         taps=TAPS,
-        block_size=BLOCK,
-        drafter_layers=2,
-        drafter_key_value_heads=SIZES.num_key_value_heads,
+        block=Block(2, BLOCK, len(TAPS), SELECTOR_TOP),
         start_token=256,
         stop_tokens=(256,),
-        selector_top=SELECTOR_TOP,
         storage=storage,
     )
     write_bundle(folder, nets, family.sizes, layout, tokenizer().to_str().encode())

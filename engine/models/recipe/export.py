@@ -4,6 +4,7 @@
 """
 
 import argparse
+import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from engine.models.bundle_writer import Layout, Networks, write_bundle
 from engine.models.bundled import BUNDLED
 from engine.models.graph_decoder import Sizes
+from engine.models.graph_dflash import Block
 from engine.models.recipe.qwen3 import Shape
 from engine.models.weights import Storage
 
@@ -47,12 +49,10 @@ def export(
         name=name,
         context_length=CONTEXT_LENGTH,
         taps=tuple(shape.taps),
-        block_size=shape.block_size,
-        drafter_layers=shape.drafter_layers,
-        drafter_key_value_heads=shape.drafter_key_value_heads,
+        block=Block(shape.drafter_layers, shape.block_size, len(shape.taps), shape.selector_top),
+        block_sizes=dataclasses.replace(sizes, num_key_value_heads=shape.drafter_key_value_heads),
         start_token=0,
         stop_tokens=(0,),
-        selector_top=shape.selector_top,
         storage=storage,
     )
     write_bundle(out, networks, sizes, layout, tokenizer)
