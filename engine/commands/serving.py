@@ -2,7 +2,6 @@
 
 import faulthandler
 import os
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,7 +20,7 @@ def serve_here(request: "Callable[[], LiveRequest]", *, wait: bool, share: Path 
     Raises:
         SpecstepError: the run cannot be served, or broke.
     """
-    from engine.process.service import serve  # noqa: PLC0415 (numpy: only for a run)
+    from engine.process.service import claimed, serve  # noqa: PLC0415 (numpy: only for a run)
 
     if os.isatty(STDOUT):
         raise Refused("an engine speaks MessagePack on stdin and stdout: it is for a program to start, as in --engine")
@@ -29,11 +28,3 @@ def serve_here(request: "Callable[[], LiveRequest]", *, wait: bool, share: Path 
     made = request()
     answers = claimed(STDOUT, STDERR)
     return serve(made, STDIN, answers, wait=wait, share=share)
-
-
-def claimed(stdout: int, stderr: int) -> int:
-    """A descriptor of our own for what stdout is. Whatever else in this process writes to stdout, writes to stderr."""
-    ours = os.dup(stdout)
-    os.dup2(stderr, stdout)
-    sys.stdout = sys.stderr
-    return ours

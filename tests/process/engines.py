@@ -28,7 +28,7 @@ from engine.process.launch import Launch, local
 from engine.process.protocol import Command, Done, Hello, Progress, answer, encoded
 from engine.process.remote import RemoteRun
 from engine.process.server import Server
-from engine.process.service import serve
+from engine.process.service import claimed, serve
 from engine.records import AnyRecord, Round
 from engine.request import LiveRequest
 from engine.trace.decoding import Unknown
@@ -273,8 +273,6 @@ _STDOUT = os.readlink("/proc/self/fd/1") if Path("/proc/self/fd/1").is_symlink()
 def main() -> None:
     """Serve, as the command ``specstep engine --wait`` does."""
     import faulthandler  # noqa: PLC0415
-
-    from engine.commands.serving import claimed  # noqa: PLC0415
 
     faulthandler.enable()
     fault, at = FAULTS[sys.argv[1]], int(sys.argv[2])
