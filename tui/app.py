@@ -12,7 +12,7 @@ from engine.errors import SpecstepError
 from tui.keys import KEYS, Key
 from tui.marks import Marks
 from tui.screens.main import MainScreen, Opener
-from tui.themes import ANSI_VARIABLES, DARK, LIGHT, NAMES
+from tui.themes import DARK, LIGHT, NAMES, ansi_variables
 from tui.waiting import Waiting
 
 
@@ -44,7 +44,7 @@ class SpecstepApp(App[SpecstepError]):
         self.theme = theme
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        return ANSI_VARIABLES
+        return ansi_variables(dark=self.current_theme.dark)
 
     async def on_event(self, event: Event) -> None:
         """A key that opens a screen is done with when that screen takes keys: what is typed ahead is meant for it."""

@@ -31,6 +31,7 @@ DARK = Theme(
         "curve": "#6bbcf7",
         "bar": "#f6a53b",
         "alarm": "#ffcf70",
+        "key": "#5eb1ef",
     },
 )
 
@@ -58,22 +59,34 @@ LIGHT = Theme(
         "curve": "#0b62a8",
         "bar": "#a84b00",
         "alarm": "#8a3d00",
+        "key": "#0b62a8",
     },
 )
 
-ANSI_VARIABLES = {
-    "strong": "ansi_default",
-    "quiet": "ansi_bright_black",
-    "rule": "ansi_bright_black",
-    "accept": "ansi_blue",
-    "reject": "ansi_yellow",
-    "carry": "ansi_default",
-    "prompt": "ansi_default",
-    "curve": "ansi_blue",
-    "bar": "ansi_yellow",
-    "alarm": "ansi_yellow",
-}
-"""What a theme of the terminal's own colours uses."""
+_DEFAULT = "ansi_default"
+
+
+def ansi_variables(*, dark: bool) -> dict[str, str]:
+    """What a theme of the terminal's own colours uses: those that can be read on nearly every dark, or light, ground.
+
+    Blue is too dark for the one and yellow too light for the other; bright black is the ground itself in some palettes,
+    so what is quiet is the text's own colour, fainter.
+    """
+    accept, reject, alarm = ("cyan", "yellow", "yellow") if dark else ("blue", "red", "magenta")
+    return {
+        "strong": _DEFAULT,
+        "quiet": _DEFAULT,
+        "rule": "ansi_bright_black",
+        "accept": f"ansi_{accept}",
+        "reject": f"ansi_{reject}",
+        "carry": _DEFAULT,
+        "prompt": _DEFAULT,
+        "curve": f"ansi_{accept}",
+        "bar": f"ansi_{reject}",
+        "alarm": f"ansi_{alarm}",
+        "key": f"ansi_{accept}",
+    }
+
 
 NAMES = THEMES
 
@@ -98,17 +111,22 @@ _ROLES: dict[Role, tuple[str, str]] = {
     Role.BAR: ("bar", ""),
     Role.FLIP: ("reject", "bold"),
     Role.CURSOR: ("strong", "bold reverse"),
-    Role.KEY: ("primary", "bold"),
-    Role.ACTIVE: ("primary", "bold reverse"),
+    Role.KEY: ("key", "bold"),
+    Role.ACTIVE: ("key", "bold reverse"),
     Role.WARNING: ("alarm", "bold"),
     Role.FAULT: ("reject", "bold reverse"),
 }
 
 
+_FAINT = ("quiet", "rule")
+
+
 def styles(variables: dict[str, str]) -> dict[Role, Style]:
     """The style of each role under a theme's variables."""
+    own = variables["quiet"] == _DEFAULT
     result = {}
     for role, (name, attributes) in _ROLES.items():
-        colour = Color.parse(variables[name]).rich_color
-        result[role] = Style.parse(attributes) + Style(color=colour) if attributes else Style(color=colour)
+        faint = own and name in _FAINT
+        colour = Color.parse(_DEFAULT if faint else variables[name]).rich_color
+        result[role] = Style.parse(attributes) + Style(color=colour, dim=faint or None)
     return result

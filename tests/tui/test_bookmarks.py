@@ -75,7 +75,7 @@ def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
 async def test_a_mark_is_set_listed_and_gone_to_and_there_again() -> None:
     with open_trace(FLIP) as trace:
         async with running(trace, (120, 40)) as screen:
-            await screen.press("5", "n", "m", "ctrl+u", *"here", "enter")
+            await screen.press("5", "n", "m", *"here", "enter")
             assert "round 5 is marked: here" in screen.lines[-2]
             assert "marked: here" in screen.text
             await screen.press("9", "n", "m", "enter", "p")

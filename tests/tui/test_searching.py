@@ -29,9 +29,7 @@ def counting() -> Listed:
 
 
 async def look_for(screen: Screen, words: str) -> None:
-    await screen.press(
-        "slash", "ctrl+u", *("space" if c == " " else "tilde" if c == "~" else c for c in words), "enter"
-    )
+    await screen.press("slash", *("space" if c == " " else "tilde" if c == "~" else c for c in words), "enter")
     await screen.until(lambda: screen.main.features["search"]._looking is None)  # type: ignore[attr-defined]
 
 

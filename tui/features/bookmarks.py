@@ -46,7 +46,7 @@ class Marking(Feature):
             session.bookmarks.set(index, text)
             self.keep(session, f"round {index} is marked: {text.strip()}")
 
-        self.host.ask("mark", hint, name, answer)
+        self.host.ask("mark", hint, name, answer, over=True)
 
     def go(self) -> None:
         """The list of marks; with a count, to the mark of that number."""

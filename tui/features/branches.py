@@ -36,4 +36,5 @@ class Branches(Feature):
             branch.rename(name.strip())
             self.host.say(f"this branch is {branch.name} now")
 
-        self.host.ask("name", f"Another name for the branch {branch.name}; escape leaves it.", branch.name, answer)
+        hint = f"Another name for the branch {branch.name}; escape leaves it."
+        self.host.ask("name", hint, branch.name, answer, over=True)

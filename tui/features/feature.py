@@ -50,8 +50,11 @@ class Host(Protocol):
     def say(self, note: str) -> None:
         """Say it in the status line, until the next move."""
 
-    def ask(self, label: str, hint: str, value: str, answer: Callable[[str], None]) -> None:
-        """Ask for a line of text; a ``SpecstepError`` that ``answer`` raises is shown, and the question stays."""
+    def ask(self, label: str, hint: str, value: str, answer: Callable[[str], None], *, over: bool = False) -> None:
+        """Ask for a line of text; a ``SpecstepError`` that ``answer`` raises is shown, and the question stays.
+
+        ``value`` stands there to be changed, or with ``over`` to be typed over.
+        """
 
     def picture(self) -> str:
         """The screen as it is, as SVG."""

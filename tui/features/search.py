@@ -45,7 +45,7 @@ class Searching(Feature):
         if session is None:
             return
         session.pause()
-        self.host.ask("search", HINT, self._typed, self._begin)
+        self.host.ask("search", HINT, self._typed, self._begin, over=True)
 
     def step(self, direction: int) -> None:
         """To the next (1) or previous (-1) match, as many as the count says."""

@@ -62,6 +62,11 @@ class Table(NamedTuple):
     def phase(self) -> Phase:
         return self.session.moment.phase
 
+    @property
+    def ids(self) -> bool:
+        """Whether there is room for a token's id beside it."""
+        return self.token >= 2 * _ID
+
 
 def paint(session: Session, marks: Marks, width: int, height: int) -> list[Line]:
     """All lines of the round at the cursor, however many."""
@@ -130,9 +135,15 @@ def _table(table: Table) -> list[Line]:
 
 
 def _head(table: Table) -> Line:
-    marks, token = table.marks, table.token
-    text = f"{'pos':>6} {left('drafted', token, marks)} {'p':>4}   {left('base', token, marks)} {'p':>4} {'gap':>5} "
+    drafted, base = (_named_column(table, name) for name in ("drafted", "base"))
+    text = f"{'pos':>6} {drafted} {'p':>4}   {base} {'p':>4} {'gap':>5} "
     return (Span(text + (" p(draft)" if table.agrees else ""), Role.DIM),)
+
+
+def _named_column(table: Table, name: str) -> str:
+    if not table.ids:
+        return left(name, table.token, table.marks)
+    return left(name, table.token - _ID, table.marks) + f"{'id':>{_ID}}"
 
 
 def _given(table: Table) -> Line:
@@ -229,7 +240,7 @@ def _next(table: Table) -> Line:
 def _token(table: Table, token: int | None, role: Role) -> tuple[Span, ...]:
     """A token in its column, with its id at the right where there is room for both."""
     text = named(table.session.source, token, table.marks)
-    if token is None or table.token < 2 * _ID:
+    if token is None or not table.ids:
         return (Span(left(text, table.token, table.marks), role),)
     return Span(left(text, table.token - _ID, table.marks), role), Span(f"{token:>{_ID}}", Role.DIM)
 

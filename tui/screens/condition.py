@@ -24,6 +24,7 @@ class ConditionPrompt(PromptScreen):
     ConditionPrompt .place { height: 1; padding: 0 1; color: $alarm; text-style: bold; display: none; }
     ConditionPrompt .place.-wrong { display: block; }
     ConditionPrompt .offers { height: 1; padding: 0 1; color: $quiet; }
+    ConditionPrompt .offers:ansi { text-style: dim; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [Binding("tab", "take", "complete", show=False, priority=True)]
 

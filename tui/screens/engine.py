@@ -91,11 +91,11 @@ class EngineScreen(Frame):
     def grew(self, session: Session) -> None:
         """What follows when rounds have come."""
 
-    def ask(self, label: str, hint: str, value: str, answer: Callable[[str], None]) -> None:
+    def ask(self, label: str, hint: str, value: str, answer: Callable[[str], None], *, over: bool = False) -> None:
         """Ask for a line of text in a prompt."""
         from tui.screens.prompt import PromptScreen  # noqa: PLC0415 (where something is asked for)
 
-        self.app.push_screen(PromptScreen(label, hint, value, answer))
+        self.app.push_screen(PromptScreen(label, hint, value, answer, over=over))
 
     def action_quit(self) -> None:
         """Leave, also while the source is still being opened, or while an engine is at a round that may never come."""

@@ -89,9 +89,9 @@ class HelpScreen(ModalScreen[None]):
     DEFAULT_CSS = """
     HelpScreen { align: center middle; }
     HelpScreen VerticalScroll {
-        width: 84; max-width: 100%; height: 90%; background: $surface; padding: 1 3; border-left: thick $primary;
+        width: 84; max-width: 100%; height: 90%; background: $surface; padding: 1 3; border-left: thick $key;
     }
-    HelpScreen.-ascii VerticalScroll { border-left: ascii $primary; scrollbar-size-vertical: 0; }
+    HelpScreen.-ascii VerticalScroll { border-left: ascii $key; scrollbar-size-vertical: 0; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,question_mark,f1,enter,space", "dismiss", "close", show=False)

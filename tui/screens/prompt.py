@@ -13,30 +13,37 @@ from engine.errors import SpecstepError
 
 
 class PromptScreen(ModalScreen[None]):
-    """Hands the answer to ``answer``, which raises a ``SpecstepError`` that is shown when it will not do."""
+    """Hands the answer to ``answer``, which raises a ``SpecstepError`` that is shown when it will not do.
+
+    ``value`` stands there to be changed, or with ``over`` to be typed over.
+    """
 
     DEFAULT_CSS = """
     PromptScreen { align: left bottom; background: transparent; }
     PromptScreen Vertical { height: auto; background: $panel; }
     PromptScreen Horizontal { height: 1; }
-    PromptScreen .label { width: auto; padding: 0 1; text-style: bold; color: $primary; }
+    PromptScreen .label { width: auto; padding: 0 1; text-style: bold; color: $key; }
     PromptScreen Input { width: 1fr; height: 1; border: none; padding: 0; background: $panel; }
     PromptScreen Input:focus { border: none; }
+    PromptScreen Input:ansi > .input--selection {
+        background: ansi_default; color: ansi_default; text-style: reverse;
+    }
     PromptScreen .says { height: auto; padding: 0 1; color: $quiet; }
+    PromptScreen .says:ansi { text-style: dim; }
     PromptScreen .says.-wrong { color: $alarm; text-style: bold; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", "close", show=False)]
 
-    def __init__(self, label: str, hint: str, value: str, answer: Callable[[str], None]) -> None:
+    def __init__(self, label: str, hint: str, value: str, answer: Callable[[str], None], *, over: bool = False) -> None:
         super().__init__()
-        self._label, self._hint, self._value, self._answer = label, hint, value, answer
+        self._label, self._hint, self._value, self._answer, self._over = label, hint, value, answer, over
 
     def compose(self) -> ComposeResult:
         with Vertical():
             yield Static(self._hint, classes="says", markup=False)
             with Horizontal():
                 yield Static(self._label, classes="label", markup=False)
-                yield Input(self._value, select_on_focus=False)
+                yield Input(self._value, select_on_focus=self._over)
 
     def on_mount(self) -> None:
         """Take the keys, with a cursor that does not blink: it would repaint the screen for ever."""
