@@ -101,7 +101,7 @@ def test_a_rejection_shows_the_draft_beside_what_the_base_chose() -> None:
             '1 of 3 drafts accepted, then the base chose "(" over "[":',
             "2 tokens out of one pass.",
             "",
-            "   pos drafted            p   base               p   gap",
+            "   pos drafted      id    p   base         id    p   gap",
             "→   10 ␣total      100        carried from the prompt",
             "✓   11 ␣sum          0  .91   ␣sum          0  .97   4.2",
             "✗   12 [             1  .40   (           201  .62  0.05≈",
