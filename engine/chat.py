@@ -2,15 +2,47 @@
 
 import datetime
 import json
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
-from jinja2 import TemplateError
-from jinja2.ext import loopcontrols
+from jinja2 import TemplateError, nodes
+from jinja2.ext import Extension, loopcontrols
+from jinja2.parser import Parser
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from engine.errors import ModelError, Refused
+from engine.unloadable import text_of
+
+STEPS = 1_000_000
+"""A template that runs so many of its lines does not come to an end."""
+
+_CODE = "<template>"
+"""What Jinja calls the file of a template's code."""
+_WRONG = (
+    TemplateError,
+    TypeError,
+    ValueError,
+    ArithmeticError,
+    LookupError,
+    AttributeError,
+    RecursionError,
+    MemoryError,
+)
+"""What running a template can raise: it is a program, and may be a wrong one."""
+
+
+class _Generation(Extension):
+    """``{% generation %}`` marks, for training, what the model wrote: what is in it stands as it is."""
+
+    tags = {"generation"}  # noqa: RUF012 (Jinja's own form)
+
+    def parse(self, parser: Parser) -> list[nodes.Node]:
+        next(parser.stream)
+        return list(parser.parse_statements(("name:endgeneration",), drop_needle=True))
 
 
 class ChatTemplate:
@@ -23,28 +55,33 @@ class ChatTemplate:
     """
 
     def __init__(self, source: str, tokens: Mapping[str, str], name: str) -> None:
-        environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, extensions=[loopcontrols])
+        environment = ImmutableSandboxedEnvironment(
+            trim_blocks=True, lstrip_blocks=True, extensions=[loopcontrols, _Generation]
+        )
         environment.filters["tojson"] = _to_json
         environment.globals |= {"raise_exception": _refuse, "strftime_now": _now}
         self._tokens = dict(tokens)
         self._name = name
         try:
             self._template = environment.from_string(source)
-        except TemplateError as error:
+        except (TemplateError, RecursionError) as error:
             raise ModelError(f"{name}: not a chat template: {error}") from error
 
     def render(self, prompt: str, system: str | None = None) -> str:
         """The conversation up to where the model is to answer.
 
         Raises:
-            Refused: the template will not have it.
+            Refused: the template will not have it, or does not come to an end.
         """
         messages = [] if system is None else [{"role": "system", "content": system}]
         messages.append({"role": "user", "content": prompt})
+        given = {"messages": messages, "tools": None, "documents": None, "add_generation_prompt": True}
         try:
-            return self._template.render(messages=messages, add_generation_prompt=True, **self._tokens)
-        except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError, RecursionError) as error:
-            raise Refused(f"{self._name}: the chat template refuses this: {error}") from error
+            with _steps_counted():
+                return self._template.render(**given, **self._tokens)
+        except _WRONG as error:
+            said = str(error) or "it takes more memory than there is"
+            raise Refused(f"{self._name}: the chat template refuses this: {said}") from error
 
 
 def template_of(folder: Path, tokens: Mapping[str, str]) -> ChatTemplate | None:
@@ -54,18 +91,44 @@ def template_of(folder: Path, tokens: Mapping[str, str]) -> ChatTemplate | None:
         ModelError: there is one that cannot be read.
     """
     alone, config = folder / "chat_template.jinja", folder / "tokenizer_config.json"
+    if alone.is_file():
+        return ChatTemplate(text_of(alone), tokens, str(alone))
+    if not config.is_file():
+        return None
     try:
-        if alone.is_file():
-            return ChatTemplate(alone.read_text(encoding="utf-8"), tokens, str(alone))
-        if not config.is_file():
-            return None
-        source = json.loads(config.read_text(encoding="utf-8")).get("chat_template")
-    except (OSError, ValueError) as error:
-        raise ModelError(f"{alone if alone.is_file() else config}: it cannot be read: {error}") from error
+        source = json.loads(text_of(config)).get("chat_template")
+    except (ValueError, AttributeError, RecursionError) as error:
+        raise ModelError(f"{config}: not JSON, or cut short ({error}): fetch it again") from error
     if isinstance(source, list):
         named = {each.get("name"): each.get("template") for each in source if isinstance(each, dict)}
         source = named.get("default", next(iter(named.values()), None))
     return ChatTemplate(source, tokens, str(config)) if isinstance(source, str) else None
+
+
+@contextmanager
+def _steps_counted() -> Iterator[None]:
+    """Stop a template after ``STEPS`` of its lines: loops within loops are soon too many for anybody to wait for.
+
+    Raises:
+        TemplateError: it went on.
+    """
+    left = STEPS
+
+    def traced(frame: FrameType, event: str, _: object) -> Any:
+        nonlocal left
+        if frame.f_code.co_filename != _CODE:
+            return None
+        left -= event == "line"
+        if left < 0:
+            raise TemplateError(f"it does not come to an end within {STEPS:,} steps")
+        return traced
+
+    before = sys.gettrace()
+    sys.settrace(traced)
+    try:
+        yield
+    finally:
+        sys.settrace(before)
 
 
 def _refuse(message: str) -> None:
@@ -76,5 +139,6 @@ def _now(form: str) -> str:
     return datetime.datetime.now().strftime(form)
 
 
-def _to_json(value: Any, indent: int | None = None) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=indent)
+def _to_json(value: Any, indent: int | None = None, **form: Any) -> str:
+    """``form`` is what else transformers takes: ``ensure_ascii``, ``separators``, ``sort_keys``."""
+    return json.dumps(value, indent=indent, **{"ensure_ascii": False, **form})

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from tokenizers import Tokenizer as Library
 
-from engine.errors import ModelError
+from engine.errors import ModelError, Refused
+from engine.unloadable import text_of
 
 _BYTE_TOKEN = re.compile(r"<0x([0-9A-Fa-f]{2})>")
 _WORD_START = "\u2581"
@@ -24,8 +25,13 @@ class Tokenizer:
         if not path.is_file():
             raise ModelError(f"{path}: no such tokenizer file: put the model's own there, as its export does")
         self._library = _parsed(path)
-        self._added = {id_: token.content for id_, token in self._library.get_added_tokens_decoder().items()}
-        self._byte_level = '"ByteLevel"' in self._library.to_str()
+        # A file may say to how many tokens a text was cut or filled when its model was trained.
+        self._library.no_truncation()
+        self._library.no_padding()
+        added = self._library.get_added_tokens_decoder()
+        self._added = {id_: token.content for id_, token in added.items()}
+        self._special = frozenset(id_ for id_, token in added.items() if token.special)
+        self._byte_level = "ByteLevel(" in f"{self._library.pre_tokenizer} {self._library.decoder}"
         self._pieces: dict[int, bytes] = {}
 
     @property
@@ -38,9 +44,27 @@ class Tokenizer:
         """The highest id, which may lie beyond ``vocab_size`` where ids are left out."""
         return max(self._library.get_vocab(with_added_tokens=True).values(), default=-1)
 
+    def beyond(self, size: int) -> list[int]:
+        """The ids that a model of ``size`` tokens lacks, special tokens apart, which a text need not hold."""
+        ids = self._library.get_vocab(with_added_tokens=True).values()
+        return sorted(id_ for id_ in ids if id_ >= size and id_ not in self._special)
+
     def encode(self, text: str, *, framed: bool = False) -> list[int]:
-        """Token ids; nothing is put before or behind them, unless ``framed``: then what the file says is."""
-        return list(self._library.encode(text, add_special_tokens=framed).ids)
+        """Token ids; nothing is put before or behind them, unless ``framed``: then what the file says is.
+
+        Raises:
+            Refused: ``text`` holds what is no text, or what this vocabulary has no token for.
+        """
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise Refused(f"the text is not in UTF-8: its character {error.start + 1} is none") from error
+        try:
+            return list(self._library.encode(text, add_special_tokens=framed).ids)
+        except Exception as error:
+            if type(error) is not Exception:
+                raise
+            raise Refused(f"the text cannot be put into tokens of this model: {error}") from error
 
     def id_of(self, token: str) -> int | None:
         """The id of a token by its text in the vocabulary."""
@@ -59,11 +83,13 @@ class Tokenizer:
     def _bytes_of(self, token: int) -> bytes:
         if token in self._added:
             return self._added[token].encode()
-        text = self._library.id_to_token(token)
+        text = self._library.id_to_token(token) if token >= 0 else None
         if text is None:
             return b""
         if self._byte_level:
-            return bytes(byte_of_character()[character] for character in text)
+            alphabet = byte_of_character()
+            # A token that was put into such a vocabulary as a text is that text.
+            return bytes(map(alphabet.__getitem__, text)) if alphabet.keys() >= set(text) else text.encode()
         if (byte := _BYTE_TOKEN.fullmatch(text)) is not None:
             return bytes([int(byte[1], 16)])
         return text.replace(_WORD_START, " ").encode()
@@ -81,10 +107,9 @@ def byte_of_character() -> dict[str, int]:
 
 
 def _parsed(path: Path) -> Library:
+    text = text_of(path)
     try:
-        return Library.from_str(path.read_text(encoding="utf-8"))
-    except UnicodeDecodeError as error:
-        raise ModelError(f"{path}: not a tokenizer file: it is not text: fetch it again") from error
+        return Library.from_str(text)
     except Exception as error:
         # The library has no type of its own: what it cannot parse is a plain Exception.
         if type(error) is not Exception:

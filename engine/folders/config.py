@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from engine.errors import ModelError
+from engine.unloadable import text_of
 
 GENAI, CONFIG, GENERATION = "genai_config.json", "config.json", "generation_config.json"
 TOKENIZER_CONFIG, SPECIAL_TOKENS = "tokenizer_config.json", "special_tokens_map.json"
@@ -33,7 +34,8 @@ class Facts(NamedTuple):
     """What is said of a model; ``None`` and empty where nothing is.
 
     ``stop_tokens`` are ids, ``stops_from`` names the file that they are from. ``notes`` are where files disagree.
-    ``drafters`` are by the names of their sections, as in ``mtp``.
+    ``drafters`` are by the names of their sections, as in ``mtp``. ``window`` is how many positions the caches of
+    layers that slide are to have room for, 0 where none slides.
     """
 
     kind: str = ""
@@ -48,6 +50,7 @@ class Facts(NamedTuple):
     names: Names = Names()
     notes: tuple[str, ...] = ()
     drafters: Mapping[str, DrafterFacts] = {}
+    window: int = 0
 
 
 def genai_facts(folder: Path) -> Facts:
@@ -64,13 +67,14 @@ def genai_facts(folder: Path) -> Facts:
         context_length=_integer(model, "context_length"),
         layers=_integer(decoder, "num_hidden_layers"),
         kv_heads=_integer(decoder, "num_key_value_heads", "num_attention_heads"),
-        head_dim=_integer(decoder, "head_size"),
+        head_dim=_integer(decoder, "head_size") or _of_one_head(decoder, "hidden_size", "num_attention_heads"),
         bos=next(iter(_ids(model.get("bos_token_id"))), None),
         stop_tokens=_first(stops)[1],
         stops_from=_first(stops)[0],
         names=Names(_texts(decoder.get("inputs")), _texts(decoder.get("outputs"))),
         notes=tuple(_disagreements(stops)),
         drafters=_drafters(model, path),
+        window=_window(decoder),
     )
 
 
@@ -80,16 +84,16 @@ def optimum_facts(folder: Path) -> Facts:
     whole = read(path)
     text = whole.get("text_config")
     config = {**whole, **text} if isinstance(text, dict) else whole
-    heads = _integer(config, "num_attention_heads", "n_head")
-    hidden = _integer(config, "hidden_size", "n_embd")
     stops = list(_stops(folder, (GENERATION, CONFIG)))
     return Facts(
         kind=str(config.get("model_type", "")),
         vocab_size=_integer(config, "vocab_size"),
         context_length=_integer(config, "max_position_embeddings", "n_positions", "n_ctx", "seq_length"),
         layers=_integer(config, "num_hidden_layers", "n_layer"),
-        kv_heads=_integer(config, "num_key_value_heads") or heads,
-        head_dim=_integer(config, "head_dim") or (hidden // heads if hidden and heads else None),
+        kv_heads=_integer(config, "num_key_value_heads", "num_attention_heads", "n_head"),
+        head_dim=_integer(config, "head_dim")
+        or _of_one_head(config, "hidden_size", "num_attention_heads")
+        or _of_one_head(config, "n_embd", "n_head"),
         bos=next(iter(_ids(config.get("bos_token_id"))), None),
         stop_tokens=_first(stops)[1],
         stops_from=_first(stops)[0],
@@ -128,10 +132,8 @@ def read(path: Path) -> dict[str, Any]:
         ModelError: it is not that.
     """
     try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ModelError(f"{path}: it cannot be read: {(error.strerror or str(error)).lower()}") from error
-    except ValueError as error:
+        value = json.loads(text_of(path))
+    except (ValueError, RecursionError) as error:
         raise ModelError(f"{path}: not JSON, or cut short ({error}): fetch it again") from error
     if not isinstance(value, dict):
         raise ModelError(f"{path}: it holds no settings by name: fetch it again")
@@ -151,6 +153,11 @@ def _drafters(model: Mapping[str, Any], path: Path) -> dict[str, DrafterFacts]:
         for kind, section in sections.items()
         if section.get("enabled") is not False
     }
+
+
+def _window(decoder: Mapping[str, Any]) -> int:
+    sliding = decoder.get("sliding_window")
+    return (_integer(sliding, "window_size") or 0) if isinstance(sliding, dict) and sliding.get("layers") else 0
 
 
 def _filename(section: Mapping[str, Any], of: str, usual: str, path: Path) -> str:
@@ -183,12 +190,19 @@ def _told(ids: tuple[int, ...]) -> str:
 
 def _ids(value: Any) -> tuple[int, ...]:
     values = value if isinstance(value, list) else [value]
-    return tuple(each for each in values if isinstance(each, int) and not isinstance(each, bool))
+    ids = (each for each in values if isinstance(each, int) and not isinstance(each, bool) and each >= 0)
+    return tuple(dict.fromkeys(ids))
 
 
 def _integer(config: Mapping[str, Any], *keys: str) -> int | None:
     values = (config.get(key) for key in keys)
-    return next((value for value in values if isinstance(value, int) and value > 0), None)
+    return next((value for value in values if isinstance(value, int) and value > 0 and value is not True), None)
+
+
+def _of_one_head(config: Mapping[str, Any], width: str, heads: str) -> int | None:
+    """The size of a head where nothing says it: so it is with most models."""
+    whole, count = _integer(config, width), _integer(config, heads)
+    return whole // count if whole and count else None
 
 
 def _map(config: Mapping[str, Any], key: str, path: Path) -> dict[str, Any]:

@@ -1,6 +1,8 @@
 """The inputs and outputs of a folder's graph by name, checked for what a base needs of them."""
 
 import re
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from engine.base.state import TYPES, KeyValueSizes, state_pairs, state_tensors
 from engine.base.wiring import Wiring
@@ -20,13 +22,22 @@ def wiring_of(session: Session, facts: Facts) -> Wiring:
         ModelError: it lacks what a base needs, with what that means.
     """
     inputs, outputs = facts.names
-    ids, logits = inputs.get("input_ids", "input_ids"), outputs.get("logits", "logits")
+    ids, mask, positions = (
+        _known(session.inputs, inputs.get(usual, ""), usual)
+        for usual in ("input_ids", "attention_mask", "position_ids")
+    )
+    logits = _known(session.outputs, outputs.get("logits", ""), "logits")
     if ids not in session.inputs and any("embeds" in name for name in session.inputs):
         raise ModelError(f"{session.name}: it takes embeddings in place of token ids: export it with its embedding")
     if logits not in session.outputs and "hidden_states" in session.outputs:
         raise ModelError(f"{session.name}: it gives hidden states and no logits: export it with its head")
-    session.require(ids, logits)
-    pairs = configured_pairs(session, facts.names) or state_pairs(session)
+    for name, kind, there in ((ids, "input", session.inputs), (logits, "output", session.outputs)):
+        if name not in there:
+            raise ModelError(
+                f"{session.name}: it has no {kind} {name}, and nothing says which it is of {_some(there) or 'none'}: "
+                "export it by onnxruntime-genai or Optimum, or name it in genai_config.json"
+            )
+    pairs = pairs_of(session, facts.names)
     if not pairs:
         raise ModelError(
             f"{session.name}: it takes no past keys and values, so that each pass would have to read the whole text "
@@ -40,8 +51,8 @@ def wiring_of(session: Session, facts: Facts) -> Wiring:
     }
     return Wiring(
         ids=ids,
-        mask=inputs.get("attention_mask", "attention_mask"),
-        positions=inputs.get("position_ids", "position_ids"),
+        mask=mask,
+        positions=positions,
         logits=logits,
         features=found,
         pairs=pairs,
@@ -69,6 +80,12 @@ def check_shapes(session: Session, wiring: Wiring) -> None:
             f"{session.name}: {wiring.mask} has the fixed shape {_told(mask.shape)}, and a text grows: export the "
             "model with dynamic shapes"
         )
+    shape = session.outputs[wiring.logits].shape
+    if shape and len(shape) != 3:
+        raise ModelError(
+            f"{session.name}: {wiring.logits} has shape {_told(shape)}, expected one of batch, length and vocabulary, "
+            "which has a row for each draft: export it with logits of every row"
+        )
     for name in (wiring.logits, *wiring.features.values()):
         if session.outputs[name].type not in TYPES:
             raise ModelError(
@@ -90,7 +107,7 @@ def vocabulary_of(session: Session, wiring: Wiring, facts: Facts) -> int:
     Raises:
         ModelError: nothing says it, or the graph and its configuration say different things.
     """
-    size = session.outputs[wiring.logits].shape[-1]
+    size = next(iter(session.outputs[wiring.logits].shape[-1:]), None)
     if not isinstance(size, int):
         if facts.vocab_size is None:
             raise ModelError(
@@ -105,7 +122,28 @@ def vocabulary_of(session: Session, wiring: Wiring, facts: Facts) -> int:
     return size
 
 
-def configured_pairs(session: Session, names: Names) -> dict[str, str]:
+def pairs_of(session: Session, names: Names) -> dict[str, str]:
+    """The present of each past: as the configuration says, by the usual names, or by others that exports have."""
+    if found := _configured_pairs(session, names):
+        return found
+    usual = state_pairs(session)
+    if usual and session.outputs.keys() >= set(usual.values()):
+        return usual
+    presents = {
+        name: next((each for each in _presents(name) if each in session.outputs), "") for name in session.inputs
+    }
+    others = {name: present for name, present in presents.items() if present}
+    return others if others.keys() >= usual.keys() else usual
+
+
+def _presents(past: str) -> list[str]:
+    """What exports call the output that follows an input."""
+    out = re.sub(r"(?<=[._])in\b", "out", past)
+    names = (past.replace("past_key_values", "present", 1), past.replace("past", "present", 1))
+    return [*names, out, out.replace("past", "present", 1)]
+
+
+def _configured_pairs(session: Session, names: Names) -> dict[str, str]:
     """Pairs by the patterns of the configuration, as in ``past_key_names`` and ``present_key_names``."""
     pairs = {}
     for key, past in names.inputs.items():
@@ -117,6 +155,17 @@ def configured_pairs(session: Session, names: Names) -> dict[str, str]:
             if found := pattern.fullmatch(name):
                 pairs[name] = present.replace("%d", found[1])
     return pairs
+
+
+def _known(there: Mapping[str, Any], configured: str, usual: str) -> str:
+    """What the configuration calls it, where the graph has that or nothing better."""
+    return configured if configured and (configured in there or usual not in there) else usual
+
+
+def _some(names: Iterable[str], most: int = 4) -> str:
+    first = list(names)
+    more = f" and {len(first) - most} more" if len(first) > most else ""
+    return ", ".join(first[:most]) + more
 
 
 def _told(shape: tuple[int | str | None, ...]) -> str:

@@ -1,5 +1,6 @@
 """Which layout a folder has, and which of its graphs is the model."""
 
+import glob
 import re
 from pathlib import Path
 from typing import NamedTuple
@@ -45,7 +46,8 @@ class ModelFolder(NamedTuple):
     @property
     def bytes(self) -> int:
         """The size of the graph and of the files of weights that have its name."""
-        return sum(path.stat().st_size for path in self.graph.parent.glob(f"{self.graph.name}*"))
+        beside = self.graph.parent.glob(f"{glob.escape(self.graph.name)}*")
+        return sum(path.stat().st_size for path in beside if path.is_file())
 
 
 def model_folder(path: Path) -> ModelFolder:
@@ -57,7 +59,7 @@ def model_folder(path: Path) -> ModelFolder:
     Raises:
         ModelError: there is nothing there that can be a model, with what is there and what to do.
     """
-    if path.suffix == ".onnx":
+    if path.suffix == ".onnx" and not path.is_dir():
         if not path.is_file():
             there = ", ".join(graphs_in(_around(path))) or "none"
             raise ModelError(f"{path}: no such graph; {_around(path)} has {there}")
@@ -69,7 +71,9 @@ def model_folder(path: Path) -> ModelFolder:
         layout, facts = ONNXRUNTIME_GENAI, genai_facts(folder)
         graph = chosen or folder / genai_graph(folder)
         if not graph.is_file():
-            raise ModelError(f"{folder}: {GENAI} names the graph {graph.name}, which is not there")
+            raise ModelError(
+                f"{folder}: {GENAI} names the graph {graph.relative_to(folder).as_posix()}, which is not there"
+            )
     elif not graphs:
         raise ModelError(_nothing(folder))
     elif (folder / CONFIG).is_file():

@@ -10,7 +10,7 @@ from engine.base.base import Floats, Rows
 from engine.base.bound import PREFILL_LOGITS
 from engine.base.kv import FIRST_CAPACITY, SharedKeyValues, TurnedKeyValues
 from engine.base.masked import MaskedGraph, MaskedPass
-from engine.base.state import INTEGERS, KeyValueSizes, StateTensor, state_pairs, state_tensors
+from engine.base.state import INTEGERS, KeyValueSizes, StateTensor, state_tensors
 from engine.base.wiring import Wiring
 from engine.compiled import of_graph
 from engine.drafters.drafter import first_best
@@ -18,7 +18,7 @@ from engine.drafters.mtp import HeadPass, MtpDrafter
 from engine.errors import EngineFault, ModelError
 from engine.folders.config import DrafterFacts
 from engine.folders.first_try import SHARES
-from engine.folders.graph import configured_pairs
+from engine.folders.graph import pairs_of
 from engine.folders.model import FolderModel, LoadedGraph, OpenSession
 from engine.records import DrafterInfo
 from engine.session import Session
@@ -115,7 +115,7 @@ def _wiring_of(session: Session, facts: DrafterFacts) -> tuple[Wiring, dict[str,
         positions=inputs.get("position_ids", "position_ids"),
         logits=outputs.get("logits", "logits"),
         features={},
-        pairs=configured_pairs(session, facts.names) or state_pairs(session),
+        pairs=pairs_of(session, facts.names),
         sizes=KeyValueSizes(facts.kv_heads, facts.head_dim),
     )
     return wiring, {

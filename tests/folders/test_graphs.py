@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import onnxruntime
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -33,6 +34,10 @@ MAKES = {
     "optimum with hidden states": (Make(hidden=True, taps=True), TWO_BUFFERS),
     "optimum in half precision": (Make(dtype=TensorProto.FLOAT16), TWO_BUFFERS),
     "heads behind positions": (Make(heads_last=True), TWO_BUFFERS),
+    "names that go on as they began": (Make(names="past_key_values_%d_{}"), TWO_BUFFERS),
+    "names of what goes in and out": (Make(names="past_{}_%d_in"), TWO_BUFFERS),
+    "inputs that are always the same": (Make(settled=True), TWO_BUFFERS),
+    "genai with inputs that are always the same": (Make(genai=True, settled=True), ONE_BUFFER),
 }
 each_make = pytest.mark.parametrize("kind", MAKES)
 PROMPT = [5, 80, 31, 5, 80, 200, 7]
@@ -230,3 +235,28 @@ def test_a_bound_pass_that_fails_is_a_fault_and_what_was_held_is_held_still(tmp_
     assert base.consumed == 20
     base.rollback(16)
     np.testing.assert_allclose(rows_of(base, tokens[16:20]), held[16:20], atol=1e-4)
+
+
+SLIDES = pytest.mark.skipif(
+    tuple(map(int, onnxruntime.__version__.split(".")[:2])) < (1, 32),
+    reason="this onnxruntime has no caches that slide",
+)
+
+
+@SLIDES
+@pytest.mark.parametrize("capacity", [1, 512], ids=["that grows", "that is there"])
+def test_caches_that_slide_are_given_room_and_cut_as_others_are(
+    loaded: Loaded, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capacity: int
+) -> None:
+    monkeypatch.setattr("engine.base.kv.FIRST_CAPACITY", capacity)
+    graph = open_folder(genai(tmp_path, Make(genai=True, window=8))).load()
+    assert (graph.abilities.cache, graph.abilities.truncate) == (ONE_BUFFER, "at any position")
+    base, tokens = graph.base, random_tokens(70)
+    wanted = rows_of(base, tokens)
+    assert np.abs(wanted[:8] - rows_of(loaded(Make(genai=True)).base, tokens[:8])).max() < 1e-4
+    assert np.abs(wanted[40:] - rows_of(loaded(Make(genai=True)).base, tokens)[40:]).max() > 0.1
+    base.rollback(30)
+    for at in range(30, 70, 4):
+        base.verify(random_tokens(3, at))
+        base.rollback(at)
+        np.testing.assert_allclose(rows_of(base, tokens[at : at + 4]), wanted[at : at + 4], atol=1e-4)

@@ -10,7 +10,7 @@ import pytest
 from engine.errors import ModelError, Refused
 from engine.folders.layout import model_folder
 from engine.folders.model import open_folder
-from tests.folders.tiny_folder import CONTEXT, END, LAYERS, genai, optimum, write_tokenizer
+from tests.folders.tiny_folder import CONTEXT, END, HEADS, LAYERS, SIZE, genai, optimum, write_tokenizer
 
 
 @pytest.fixture(scope="module")
@@ -172,6 +172,11 @@ def test_of_several_templates_the_default_one_is_used(folder: Path) -> None:
         ("{{ messages[5].content }}", "refuses this"),
         ("{% for i in range(10**9) %}{% endfor %}", "refuses this: Range too big"),
         ("{{ 1 // 0 }}", "refuses this: .* by zero"),
+        (
+            "{% for i in range(9999) %}{% for j in range(9999) %}{% endfor %}{% endfor %}",
+            "refuses this: it does not come to an end within 1,000,000 steps",
+        ),
+        ("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", "refuses this: maximum recursion depth exceeded"),
     ],
     ids=[
         "it says so itself",
@@ -180,6 +185,8 @@ def test_of_several_templates_the_default_one_is_used(folder: Path) -> None:
         "it is wrong",
         "it is long",
         "it divides",
+        "it goes on and on",
+        "it calls itself",
     ],
 )
 def test_a_template_that_will_not_is_refused(folder: Path, template: str, says: str) -> None:
@@ -194,10 +201,95 @@ def test_a_model_without_a_template_has_no_chat(folder: Path) -> None:
         open_folder(folder).chat("hi")
 
 
-def test_a_template_that_cannot_be_read_is_a_model_error(folder: Path) -> None:
+def test_a_model_whose_template_is_none_runs_without_a_chat(folder: Path) -> None:
     change(folder / "tokenizer_config.json", chat_template="{% for %}")
-    with pytest.raises(ModelError, match="not a chat template"):
-        open_folder(folder)
+    model = open_folder(folder)
+    (note,) = model.notes
+    assert note.startswith("there is no chat: tokenizer_config.json: not a chat template: ")
+    with pytest.raises(Refused, match="tiny has no chat template"):
+        model.chat("hi")
     (folder / "tokenizer_config.json").write_text("[1", encoding="utf-8")
     with pytest.raises(ModelError, match=r"tokenizer_config\.json: not JSON, or cut short"):
         open_folder(folder)
+
+
+@pytest.mark.parametrize(
+    ("template", "text"),
+    [
+        ("{% if tools is not none %}{{ tools | length }} tools{% endif %}{{ messages[0].content }}", "hi"),
+        ("{% for m in messages %}{% generation %}{{ m.content }}{% endgeneration %}!{% endfor %}", "hi!"),
+        ("{{ messages[0] | tojson(separators=(',', ':'), sort_keys=True) }}", '{"content":"hi","role":"user"}'),
+        ("\ufeff{{ messages[0].content }}", "hi"),
+    ],
+    ids=["asks for tools", "marks what to learn", "its own JSON", "a mark before it"],
+)
+def test_a_template_is_given_what_transformers_gives_it(folder: Path, template: str, text: str) -> None:
+    (folder / "chat_template.jinja").write_text(template, encoding="utf-8")
+    assert text_of(folder, "hi") == text
+
+
+@pytest.mark.parametrize("name", ["config.json", "generation_config.json", "tokenizer_config.json", "tokenizer.json"])
+def test_a_mark_before_a_file_is_not_read_as_part_of_it(folder: Path, name: str) -> None:
+    wanted = open_folder(folder)
+    (folder / name).write_bytes(b"\xef\xbb\xbf" + (folder / name).read_bytes())
+    found = open_folder(folder)
+    assert (found.where.facts, found.stop_tokens, found.notes) == (wanted.where.facts, wanted.stop_tokens, ())
+
+
+@pytest.mark.parametrize(
+    ("stop", "taken", "said"),
+    [
+        (-1, (END,), ()),
+        ([END, END, 7], (END, 7), ()),
+        (9_999, (END,), ("generation_config.json ends a text at token 9999, which the tokenizer does not have",)),
+    ],
+    ids=["none at all", "one twice", "one that is not there"],
+)
+def test_an_end_that_no_text_can_have_is_left_out(folder: Path, stop: Any, taken: tuple[int, ...], said: Any) -> None:
+    change(folder / "generation_config.json", eos_token_id=stop)
+    found = open_folder(folder)
+    assert (found.stop_tokens, found.notes) == (taken, said)
+
+
+def test_a_size_of_heads_that_is_not_said_follows_from_what_is(genai_folder: Path) -> None:
+    decoder = {"hidden_size": HEADS * SIZE, "num_attention_heads": HEADS, "head_size": None}
+    change(genai_folder / "genai_config.json", model=_merged(genai_folder, **decoder))
+    assert open_folder(genai_folder).where.facts.head_dim == SIZE
+
+
+def test_a_name_in_the_configuration_that_the_graph_does_not_have_is_no_reason_not_to_run(genai_folder: Path) -> None:
+    names = {
+        "inputs": {"input_ids": "tokens", "attention_mask": "m", "position_ids": "p", "past_key_names": "k_%d"},
+        "outputs": {"logits": "scores", "hidden_states": "h", "present_key_names": "k_%d_out"},
+    }
+    change(genai_folder / "genai_config.json", model=_merged(genai_folder, **names))
+    assert open_folder(genai_folder).load().abilities.cache == "one buffer, written in place"
+
+
+def _merged(folder: Path, **decoder: Any) -> dict[str, Any]:
+    whole = json.loads((folder / "genai_config.json").read_text(encoding="utf-8"))
+    return {"decoder": whole["model"]["decoder"] | decoder}
+
+
+def test_special_tokens_that_the_model_lacks_are_no_reason_not_to_run(folder: Path) -> None:
+    write_tokenizer(folder, special=2)
+    model = open_folder(folder)
+    assert model.notes == ("the model lacks the last 2 of its tokenizer's special tokens: no prompt can have them",)
+    model.load()
+
+
+def test_links_are_followed_and_what_they_miss_is_not_counted(folder: Path, tmp_path: Path) -> None:
+    linked = tmp_path / "snapshot"
+    linked.mkdir()
+    for path in folder.iterdir():
+        (linked / path.name).symlink_to(path)
+    (linked / "model.onnx.old").symlink_to("gone")
+    model = open_folder(linked)
+    assert model.account(model.load())["bytes"] == (folder / "model.onnx").stat().st_size
+
+
+def test_a_folder_may_be_called_as_a_graph_is_and_a_graph_as_a_pattern(folder: Path) -> None:
+    called = folder.rename(folder.with_name("tiny.onnx"))
+    (called / "model.onnx").rename(called / "model[1].onnx")
+    found = model_folder(called)
+    assert (found.graph.name, found.bytes > 0) == ("model[1].onnx", True)

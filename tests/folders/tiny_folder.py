@@ -25,7 +25,9 @@ class Make:
     """How a graph differs from the usual one of its layout.
 
     ``dtype`` is that of state and logits, ``output`` of the logits alone; ``width`` and ``capacity`` are fixed shapes.
-    ``quantised``: the head multiplies in int8, by one scale for all rows of a pass.
+    ``quantised``: the head multiplies in int8, by one scale for all rows of a pass. ``window``: caches that slide, as
+    far back as a row sees. ``settled``: inputs that are the same in every pass. ``masked``: a row sees none
+    behind it.
     """
 
     genai: bool = False
@@ -46,6 +48,9 @@ class Make:
     names: str = "past_key_values.%d.{}"
     vocab: int = VOCAB
     quantised: bool = False
+    window: int | None = None
+    settled: bool = False
+    masked: bool = True
 
 
 def optimum(folder: Path, make: Make = Make(), graph: str = "model.onnx", **config: Any) -> Path:
@@ -70,6 +75,7 @@ def genai(folder: Path, make: Make = Make(genai=True), graph: str = "model.onnx"
         "head_size": SIZE,
         "num_key_value_heads": KV_HEADS,
         "num_hidden_layers": LAYERS,
+        "sliding_window": {"window_size": make.window, "layers": [*range(LAYERS)] if make.window else []},
         "inputs": inputs,
         "outputs": outputs,
     }
@@ -79,14 +85,15 @@ def genai(folder: Path, make: Make = Make(genai=True), graph: str = "model.onnx"
     return folder
 
 
-def write_tokenizer(folder: Path, bos: bool = False, merges: int = 0) -> None:
-    """A byte-level tokenizer, with a chat template; ``bos`` puts a token before every text, ``merges`` adds ids."""
+def write_tokenizer(folder: Path, bos: bool = False, merges: int = 0, special: int = 0) -> None:
+    """A byte-level tokenizer, with a chat template; ``bos`` puts a token before every text, the others add ids."""
     library = tokenizer()
     if bos:
         library.post_processor = processors.TemplateProcessing(
             single="<|endoftext|> $A", special_tokens=[("<|endoftext|>", END)]
         )
     library.add_tokens([f"<more{i}>" for i in range(merges)])
+    library.add_special_tokens([f"<special{i}>" for i in range(special)])
     (folder / "tokenizer.json").write_text(library.to_str(), encoding="utf-8")
     _write(folder / "tokenizer_config.json", {"eos_token": "<|endoftext|>", "chat_template": CHAT})
 
@@ -166,6 +173,11 @@ class Builder:
             self.output(joined, "aux_hidden_states", [*width[:2], LAYERS * HIDDEN])
         if make.last_row:
             normed = self.op("Slice", normed, self.ints(-1), self.ints(2**62), self.ints(1))
+        if make.settled:
+            first = self.op("Neg", self.op("Unsqueeze", self.input("num_logits_to_keep", []), self.ints(0)))
+            normed = self.op("Slice", normed, first, self.ints(2**62), self.ints(1))
+            branch = self.op("Cast", self.input("use_cache_branch", [1], TensorProto.BOOL), to=TensorProto.FLOAT)
+            normed = self.op("Mul", normed, branch)
         if make.logits:
             if make.quantised:
                 logits = self.integers(normed, table)
@@ -173,7 +185,10 @@ class Builder:
                 logits = self.op("MatMul", normed, self.op("Transpose", table, perm=[1, 0]))
             given: int | str = 1 if make.last_row == "told" else rows
             dtype = make.output or make.dtype
-            self.output(self.op("Cast", logits, to=dtype), "logits", [make.batch, given, "vocab"], dtype)
+            shape = [make.batch, given, "vocab"]
+            if make.last_row == "flat":
+                logits, shape = self.op("Squeeze", logits, self.ints(1)), [make.batch, "vocab"]
+            self.output(self.op("Cast", logits, to=dtype), "logits", shape, dtype)
         self.outputs.sort(key=lambda output: output.name.startswith("present"))
         graph = helper.make_graph(self.nodes, "tiny", self.inputs, self.outputs, self.constants)
         opsets = [helper.make_opsetid("", 21), helper.make_opsetid(_GENAI, 1)]
@@ -205,6 +220,8 @@ class Builder:
         name = f"gqa_{len(self.nodes)}"
         outputs = [name, *map(present_of, pasts)]
         sizes: dict[str, Any] = {"num_heads": HEADS, "kv_num_heads": KV_HEADS, "do_rotary": 1}
+        if self.make.window is not None:
+            sizes |= {"local_window_size": self.make.window, "sliding_window_cache": 1}
         self.nodes.append(helper.make_node("GroupQueryAttention", inputs, outputs, domain=_GENAI, **sizes))
         return self.op("Cast", name, to=TensorProto.FLOAT)
 
@@ -218,7 +235,8 @@ class Builder:
         scores = self.op("Mul", scores, self.tensor(np.array(SIZE**-0.5)))
         places = self.op("Range", self.ints(0, scalar=True), self.total, self.ints(1, scalar=True))
         seen = self.op("LessOrEqual", places, self.op("Unsqueeze", self.positions, self.ints(2)))
-        scores = self.op("Where", self.op("Unsqueeze", seen, self.ints(1)), scores, self.tensor(np.array(-1e9)))
+        if self.make.masked:
+            scores = self.op("Where", self.op("Unsqueeze", seen, self.ints(1)), scores, self.tensor(np.array(-1e9)))
         out = self.op("Transpose", self.op("MatMul", self.op("Softmax", scores), v), perm=[0, 2, 1, 3])
         return self.op("Reshape", out, self.ints(0, 0, -1))
 
