@@ -17,7 +17,8 @@ POLL = 0.05
 def wants_screen(words: Sequence[str]) -> bool:
     """Whether the words behind ``watch`` are for the screen: not without a terminal, nor where lines are asked for."""
     lines = {"--json", "--share", "--help"}
-    return sys.stdout.isatty() and sys.stderr.isatty() and not any(word.split("=")[0] in lines for word in words)
+    terminals = all(stream is not None and stream.isatty() for stream in (sys.stdout, sys.stderr))
+    return terminals and not any(word.split("=")[0] in lines for word in words)
 
 
 class Watching:

@@ -186,6 +186,20 @@ def test_the_fallback_says_where_drafting_was_given_up() -> None:
     assert role_of(lines, " 2.0┤") is Role.BAR
 
 
+@pytest.mark.parametrize(
+    ("takes", "says"),
+    [
+        ((0, 0), "there is no verdict on fewer than 3 rounds"),
+        ((3, 0, 2), "the mean has not sunk below 1.8"),
+        ((0, 0, 0, 0), "though the mean is below 1.8"),
+    ],
+)
+def test_the_fallback_says_why_drafting_goes_on(takes: tuple[int, ...], says: str) -> None:
+    source = Listed([drafted(i, take) for i, take in enumerate(takes)], below=1.8, reason=None)
+    lines = shown(fallback.paint(at(source, len(takes) - 1), UNICODE, 60, 14))
+    assert f"drafting  {says}" in lines
+
+
 def test_the_fallback_is_that_of_the_cursor_not_of_the_end() -> None:
     lines = shown(fallback.paint(at(sunk(), 1), UNICODE, 60, 14))
 

@@ -205,22 +205,36 @@ def _state(session: Session, marks: Marks, bar: float, width: int) -> list[Line]
         return flow(((Span(f"{marks.flip} flip after round {flip}", Role.FLIP),), (Span(mean),)), width)
     if not bar:
         return wrap("no bar is set, so drafting is never given up", width, Role.DIM)
-    if flip is None or flip >= session.revealed:
-        says = f"the mean has not sunk below {round(bar, 2):g}"
-    else:
+    held, size = _held(session), window_of(session.source.header)
+    if flip is not None and flip < session.revealed:
         says = f"the flip comes after round {flip}"
+    elif len(held.counts) < size:
+        says = f"there is no verdict on fewer than {size} rounds"
+    elif held.mean is not None and held.mean < bar:
+        says = f"though the mean is below {round(bar, 2):g}"
+    else:
+        says = f"the mean has not sunk below {round(bar, 2):g}"
     return flow(((Span("drafting", Role.STRONG),), (Span(says, Role.DIM),)), width)
 
 
-def _window(session: Session, width: int) -> list[Line]:
-    size = window_of(session.source.header)
+class _Held(NamedTuple):
+    """What the rule has in its window behind the cursor."""
+
+    counts: tuple[int, ...]
+    mean: float | None
+
+
+def _held(session: Session) -> _Held:
     index = session.settled
     round_ = session.round(index) if index >= 0 else None
     if round_ is not None and round_.fallback is not None:
-        counts, mean = round_.fallback.window, round_.fallback.mean
-    else:
-        counts = _recent(session, index, size)
-        mean = sum(counts) / len(counts) if counts else None
+        return _Held(round_.fallback.window, round_.fallback.mean)
+    counts = _recent(session, index, window_of(session.source.header))
+    return _Held(counts, sum(counts) / len(counts) if counts else None)
+
+
+def _window(session: Session, width: int) -> list[Line]:
+    (counts, mean), size = _held(session), window_of(session.source.header)
     shown = " ".join(map(str, counts[-_COUNTS:])) or "empty"
     more = "" if len(counts) >= size else f" of {size}"
     held = (Span("window ", Role.DIM), Span(shown), Span(f" ({len(counts)}{more} rounds)", Role.DIM))
