@@ -3,10 +3,15 @@
 import re
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
+import msgpack
 import msgspec
+import pytest
 
+from engine.errors import TraceError
 from engine.records import AnyRecord
 from engine.trace.audit import audit
 from engine.trace.reader import open_trace
@@ -43,6 +48,31 @@ def test_the_example_is_a_clean_trace(tmp_path: Path) -> None:
     assert trace.counts.tolist() == [2, 2]
     text = b"".join(trace.piece(token) or b"" for at in (0, 1) for token in trace.round(at).emitted or ())
     assert text.decode() == " aä!"
+
+
+LEAST: tuple[dict[str, Any], ...] = (
+    {"type": "header", "format": "specstep", "version": 1, "minor": 0, "base": {"name": "mine"}},
+    {"type": "prefill", "positions": 3},
+    {"type": "round", "index": 0, "form": "plain"},
+    {"type": "end", "reason": "max_tokens"},
+)
+
+
+def written(path: Path, records: Iterable[dict[str, Any]]) -> Path:
+    path.write_bytes(b"".join(map(msgpack.packb, records)))
+    return path
+
+
+def test_what_the_page_says_is_needed_is_needed_and_enough(tmp_path: Path) -> None:
+    with open_trace(written(tmp_path / "least", LEAST)) as trace:
+        assert audit(trace.records(), trace.torn) == []
+    needed = next(line for line in re.findall(r"Needed are .*?\.\n", PAGE, re.DOTALL))
+    for i, record in enumerate(LEAST):
+        for key in record.keys() - {"type"}:
+            assert f"`{key}`" in needed
+            lacking = {name: value for name, value in record.items() if name != key}
+            with pytest.raises(TraceError), open_trace(written(tmp_path / "less", [*LEAST[:i], lacking])) as trace:
+                list(trace.records())
 
 
 def test_the_page_names_every_key_of_every_record() -> None:
