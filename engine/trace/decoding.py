@@ -99,7 +99,13 @@ def decode_as(cls: type[R], data: bytes, byte: int) -> R:
 def decode_header(data: bytes, byte: int = 0) -> Header:
     """The header of a trace. Raises ``TraceError`` for anything else, and for a version that is not known here."""
     claim = _claim(data)
-    if claim.type != "header" or claim.format != FORMAT:
+    if claim.type == "hello":
+        what = f"what an engine sent to a debugger is no trace (hello at byte {byte}): specstep watch follows it"
+        raise TraceError(what, byte)
+    if claim.type == "header" and claim.format != FORMAT:
+        what = f"not a {FORMAT} trace: the header at byte {byte} has no key format that says {FORMAT!r}"
+        raise TraceError(what, byte)
+    if claim.type != "header":
         raise TraceError(f"not a {FORMAT} trace: no header at byte {byte}", byte)
     if isinstance(claim.version, int) and claim.version > VERSION:
         what = f"the trace is of version {claim.version} (header at byte {byte}), this program reads up to {VERSION}"

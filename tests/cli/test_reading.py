@@ -207,3 +207,15 @@ def test_index_gives_a_scanned_trace_an_index_in_its_place(trace: Path) -> None:
 def test_the_schema_names_every_record() -> None:
     schema = specstep("trace", "schema").json
     assert {"Header", "Tokens", "Prefill", "Round", "Event", "Check", "End", "Index"} <= schema["$defs"].keys()
+
+
+def test_what_is_no_trace_says_what_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "stream"
+    path.write_bytes(msgpack.packb({"type": "hello", "protocol": 1}))
+    refused = specstep("audit", path)
+    assert (refused.code, "what an engine sent to a debugger is no trace" in refused.err) == (4, True)
+    path.write_bytes(msgpack.packb({"type": "header", "version": 1, "minor": 0, "base": {"name": "mine"}}))
+    refused = specstep("audit", path)
+    assert (refused.code, "the header at byte 0 has no key format that says 'specstep'" in refused.err) == (4, True)
+    path.write_bytes(msgpack.packb({"type": "round", "index": 0, "form": "plain"}))
+    assert "no header at byte 0" in specstep("audit", path).err
