@@ -20,6 +20,7 @@ from engine.loop import run
 from engine.options import Options
 from engine.records import Event
 from engine.request import Setup
+from engine.unloadable import reason, within
 
 BUNDLED, TOY, TOY_HYBRID = "bundled", "toy", "toy-hybrid"
 TOY_VOCABULARY = 256
@@ -106,8 +107,12 @@ def open_models(model: str = BUNDLED, setup: Setup = USUAL) -> Models:
         return _bundle(None, setup)
     from engine.models.own.shelf import folder_of  # noqa: PLC0415 (onnxruntime, as in _bundle)
 
-    path = folder_of(model) or Path(model)
-    return _bundle(path, setup) if (path / MANIFEST).is_file() else _folder(path, setup)
+    try:
+        path = folder_of(model) or Path(model)
+        bundled = (path / MANIFEST).is_file()
+    except OSError as error:
+        raise ModelError(f"{model}: it cannot be read: {reason(error)}") from error
+    return _bundle(path, setup) if bundled else _folder(path, setup)
 
 
 def _folder(path: Path, setup: Setup) -> Models:
@@ -178,7 +183,11 @@ def _bundle(folder: Path | None, setup: Setup) -> Models:
         tokens = tokenizer.encode(text)  # a chat template may have begun with the start token already
         return tokens if tokens[:1] == start else [*start, *tokens]
 
-    template = template_of(bundle.folder, bundle.manifest.source.get("special_tokens", {}))
+    notes: tuple[Event, ...] = ()
+    try:
+        template = template_of(bundle.folder, bundle.manifest.source.get("special_tokens", {}))
+    except ModelError as error:
+        template, notes = None, (Event(code="model", message=f"there is no chat: {within(bundle.folder, error)}"),)
 
     def chat(prompt: str, system: str | None) -> list[int]:
         assert template is not None
@@ -196,8 +205,8 @@ def _bundle(folder: Path | None, setup: Setup) -> Models:
         drafters=(*bundle.manifest.drafters, "lookup"),
         device=lambda: {**base.device(), **sessions.account()},
         stop_tokens=bundle.manifest.stop_tokens,
-        events=lambda: sessions.events,
-        about=bundle.account(),
+        events=lambda: (*notes, *sessions.events),
+        about=bundle.account() | ({"chat": False} if notes else {}),
         chat=None if template is None else chat,
     )
 

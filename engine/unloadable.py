@@ -65,5 +65,10 @@ def reason(error: OSError) -> str:
     return (error.strerror or str(error)).lower()
 
 
+def within(folder: Path, error: Exception) -> str:
+    """What is said of a file in a folder, for a trace: without the way to the folder."""
+    return str(error).replace(f"{folder}{os.sep}", "")
+
+
 def _pointer(path: Path) -> str:
     return f"{path}: a pointer of Git LFS and not the file itself: fetch that, as with `git lfs pull`"

@@ -1,7 +1,6 @@
 """A model of a folder: its graph as a base, its tokenizer, its chat template, and an account of what it can do."""
 
 import dataclasses
-import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,7 @@ from engine.records import BaseInfo, Event
 from engine.session import Session
 from engine.stages import stage
 from engine.tokenizer import Tokenizer
-from engine.unloadable import reason
+from engine.unloadable import reason, within
 
 OpenSession = Callable[..., Session]
 """Makes the session of a graph, as ``Session`` does."""
@@ -216,7 +215,7 @@ def _read(path: Path) -> FolderModel:
         template = template_of(folder, tokens)
     except ModelError as error:
         template = None
-        notes.append(f"there is no chat: {str(error).replace(f'{folder}{os.sep}', '')}")
+        notes.append(f"there is no chat: {within(folder, error)}")
     stops, stops_from, said = _stops(facts, tokenizer, tokens.get("eos_token", ""))
     bos = tokenizer.id_of(tokens["bos_token"]) if "bos_token" in tokens else facts.bos
     begins_with = (bos,) if adds_bos(folder) and bos is not None and bos <= tokenizer.highest else ()

@@ -1,5 +1,6 @@
 """``specstep models``: a GGUF file becomes a model by name, whole or not at all."""
 
+import errno
 import os
 import signal
 import subprocess
@@ -90,6 +91,34 @@ def test_the_chat_template_of_the_file_is_used(data: Path, file: Path, tmp_path:
     assert specstep("record", "--model", "mine", *run, "-o", trace).code == 0
     with open_trace(trace) as source:
         assert source.header.prompt == (START, WORDS.index("he"), END, START)
+
+
+def test_a_file_whose_template_is_none_runs_without_a_chat(data: Path, tmp_path: Path) -> None:
+    write(tmp_path / "model.gguf", Tiny(changes={"tokenizer.chat_template": "{% for %}"}))
+    assert specstep("models", "add", tmp_path / "model.gguf", "--name", "mine").code == 0
+    run = ("record", "--model", "mine", "--prompt", "he", "--max-tokens", "2", "-o", tmp_path / "run.msgpack")
+    assert specstep(*run).code == 0
+    with open_trace(tmp_path / "run.msgpack") as trace:
+        (note,) = (event.message for event in trace.events())
+        assert note.startswith("there is no chat: chat_template.jinja: not a chat template: ")
+    assert "mine has no chat template" in specstep(*run, "--chat").err
+
+
+@pytest.mark.parametrize("words", [("models", "add", "m" * 300), ("info", "--model", "m" * 300)])
+def test_a_name_that_is_too_long_is_a_line(data: Path, words: tuple[str, ...]) -> None:
+    refused = specstep(*words)
+    assert (refused.code, len(refused.err.splitlines())) == (2, 1)
+
+
+def test_a_place_for_models_that_cannot_be_read_is_a_line(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data.mkdir(parents=True)
+
+    def locked(path: Path) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "iterdir", locked)
+    refused = specstep("models", "list")
+    assert (refused.code, refused.err) == (2, f"specstep: {data}: it cannot be read: permission denied\n")
 
 
 def test_a_start_token_is_put_before_a_prompt_once_and_can_be_a_stop(data: Path, tmp_path: Path) -> None:

@@ -1,10 +1,12 @@
 """What cannot be built is refused in one sentence that says why, before anything is written."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from gguf import GGUFEndian, GGUFWriter
 
 from engine.errors import ModelError
 from engine.models.own.build import Choices, Plan
@@ -61,6 +63,17 @@ def test_a_file_that_was_cut_short_is_refused(tmp_path: Path, kept: float) -> No
             "yarn_log_multiplier is set, a form of YaRN that is not supported",
         ),
         (Tiny(changes={"llama.rope.freq_base": 1.0}), "make no rotation"),
+        (Tiny(changes={"llama.rope.freq_base": float("inf")}), "make no rotation"),
+        (
+            Tiny(changes={"llama.rope.scaling.type": "yarn", "llama.rope.scaling.yarn_beta_fast": float("nan")}),
+            "is no YaRN",
+        ),
+        (Tiny(changes={"llama.attention.causal": False}), "its rows see those behind them, so that it writes no text"),
+        (Tiny(changes={"llama.context_length": 0}), "llama.context_length is 0, in which no text fits"),
+        (
+            Tiny(changes={"llama.attention.layer_norm_rms_epsilon": float("nan")}),
+            "layer_norm_rms_epsilon is nan, which norms nothing",
+        ),
         (Tiny(changes={"llama.rope.dimension_count": 8}), "its heads are of 16, 8 of it rotated"),
         (Tiny(changes={"llama.attention.value_length": 8}), "with values of 8"),
         (Tiny(changes={"llama.attention.head_count_kv": 3}), "4 heads over 3 key-value heads"),
@@ -78,6 +91,19 @@ def test_what_cannot_be_built_is_named(tmp_path: Path, tiny: Tiny, message: str)
 
     with pytest.raises(ModelError, match=f"model.gguf: .*{message}"):
         Plan(tmp_path / "model.gguf", CHOICES)
+
+
+def test_a_file_of_the_other_byte_order_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.own.tiny_gguf.GGUFWriter", partial(GGUFWriter, endianess=GGUFEndian.BIG))
+    write(tmp_path / "model.gguf")
+
+    with pytest.raises(ModelError, match=r"model.gguf: a GGUF file of the other byte order"):
+        Plan(tmp_path / "model.gguf", CHOICES)
+
+
+def test_a_file_whose_name_is_too_long_is_told(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match=r"gguf: it cannot be read: file name too long"):
+        Plan(tmp_path / f"{'m' * 300}.gguf", CHOICES)
 
 
 def test_a_type_of_tensor_that_cannot_be_unpacked_is_named(tmp_path: Path) -> None:

@@ -52,7 +52,11 @@ def network_of(file: GgufFile, context: int | None = None, usual: int = 4096) ->
     for name in _UNLIKE:
         if file.get(f"{arch}.{name}", float, 0.0):
             raise ModelError(f"{file.path}: {arch}.{name} is set, and that arithmetic is not supported")
+    if not file.get(f"{arch}.attention.causal", bool, True):
+        raise ModelError(f"{file.path}: its rows see those behind them, so that it writes no text")
     allowed = file.need(f"{arch}.context_length", int)
+    if allowed < 1:
+        raise ModelError(f"{file.path}: {arch}.context_length is {allowed}, in which no text fits")
     window = file.get(f"{arch}.attention.sliding_window", int, 0)
     if window:
         # Within the window, attention that slides is attention to everything.
@@ -87,6 +91,9 @@ def _sizes(file: GgufFile, arch: str, context: int) -> Sizes:
     if "token_embd.weight" not in file.tensors:
         raise ModelError(f"{file.path}: it lacks token_embd.weight, which a {arch} model has")
     rope = rope_of(file, arch, head_dim)
+    epsilon = file.need(f"{arch}.attention.layer_norm_rms_epsilon", float)
+    if not 0 <= epsilon < 1:
+        raise ModelError(f"{file.path}: {arch}.attention.layer_norm_rms_epsilon is {epsilon:g}, which norms nothing")
     return Sizes(
         vocab_size=file.shape("token_embd.weight")[0],
         hidden_size=hidden,
@@ -99,5 +106,5 @@ def _sizes(file: GgufFile, arch: str, context: int) -> Sizes:
         rope_theta=rope.theta,
         rope_frequencies=rope.frequencies,
         rope_scale=rope.scale,
-        rms_norm_eps=file.need(f"{arch}.attention.layer_norm_rms_epsilon", float),
+        rms_norm_eps=epsilon,
     )

@@ -10,6 +10,7 @@ from gguf.quants import dequantize
 from numpy.typing import NDArray
 
 from engine.errors import ModelError
+from engine.unloadable import reason
 
 Value = TypeVar("Value")
 
@@ -34,12 +35,12 @@ class GgufFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        if not path.is_file():
-            raise ModelError(f"{path}: no such GGUF file")
         try:
+            if not path.is_file():
+                raise ModelError(f"{path}: no such GGUF file")
             self._reader = _Reader(path)
         except OSError as error:
-            raise ModelError(f"{path}: cannot be read: {error.strerror}") from error
+            raise ModelError(f"{path}: it cannot be read: {reason(error)}") from error
         except _DAMAGE as error:
             raise ModelError(
                 f"{path}: no GGUF file, or cut short, or with a type of tensor that the gguf package does not know "

@@ -40,7 +40,7 @@ def rope_of(file: GgufFile, arch: str, head_dim: int) -> Rope:
     # Files without a type of scaling mean a linear one by their factor, which older ones keep under another name.
     kind = file.get(f"{key}.type", str, "linear")
     factor = file.get(f"{key}.factor", float, file.get(f"{arch}.rope.scale_linear", float, 0.0)) or 1.0
-    if theta <= 1 or factor <= 0:
+    if not (1 < theta < math.inf and 0 < factor < math.inf):
         raise ModelError(f"{file.path}: a rotary base of {theta:g} and a scaling of {factor:g} make no rotation")
     match kind:
         case "none" | "linear":
@@ -55,7 +55,7 @@ def rope_of(file: GgufFile, arch: str, head_dim: int) -> Rope:
             context = file.get(f"{key}.original_context_length", int, file.need(f"{arch}.context_length", int))
             fast = file.get(f"{key}.yarn_beta_fast", float, 32.0)
             slow = file.get(f"{key}.yarn_beta_slow", float, 1.0)
-            if min(context, fast, slow) <= 0:
+            if not all(0 < turns < math.inf for turns in (context, fast, slow)):
                 raise ModelError(
                     f"{file.path}: {key} of a context of {context}, {fast:g} to {slow:g} turns, is no YaRN"
                 )

@@ -15,9 +15,10 @@ import msgspec
 from engine.errors import ModelError, Refused
 from engine.models.bundled import MANIFEST, Manifest
 from engine.paths import models_dir
+from engine.unloadable import reason
 
 TAKEN = ("bundled", "toy", "toy-hybrid")
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{,99}")
 _DAY = 24 * 60 * 60
 _HALF_MADE, _REPLACED = ".adding-", ".replaced-"
 
@@ -38,7 +39,7 @@ def checked_name(name: str) -> str:
         Refused: it cannot be one: it stands for a model that comes with specstep, or would be no name of a folder.
     """
     if name in TAKEN or _NAME.fullmatch(name) is None:
-        raise Refused(f"--name {name!r}: use letters, digits, . _ and -, and not {', '.join(TAKEN)}")
+        raise Refused(f"--name {name!r}: use letters, digits, . _ and -, no more than 100, and not {', '.join(TAKEN)}")
     return name
 
 
@@ -48,11 +49,17 @@ def name_of(path: Path) -> str:
 
 
 def added() -> list[Added]:
-    """All models that were added, by name."""
+    """All models that were added, by name.
+
+    Raises:
+        ModelError: the place where they are kept cannot be read.
+    """
     folder = models_dir()
-    if not folder.is_dir():
-        return []
-    return [_described(path) for path in sorted(folder.iterdir()) if path.is_dir() and _NAME.fullmatch(path.name)]
+    try:
+        paths = sorted(folder.iterdir()) if folder.is_dir() else []
+        return [_described(path) for path in paths if path.is_dir() and _NAME.fullmatch(path.name)]
+    except OSError as error:
+        raise ModelError(f"{folder}: it cannot be read: {reason(error)}") from error
 
 
 def folder_of(name: str) -> Path | None:
@@ -94,10 +101,15 @@ def check_free(folder: Path, *, force: bool) -> None:
 
     Raises:
         Refused: there is something, and it is not to be replaced, or is no model.
+        ModelError: nobody can look there.
     """
-    if not folder.exists():
-        return
-    if not (folder / MANIFEST).is_file():
+    try:
+        if not folder.exists():
+            return
+        model = (folder / MANIFEST).is_file()
+    except OSError as error:
+        raise ModelError(f"{folder}: it cannot be read: {reason(error)}") from error
+    if not model:
         raise Refused(f"{folder}: it is there and is no model of specstep: choose another place")
     if not force:
         raise Refused(f"{folder}: a model is there already: choose another --name, or replace it with --force")
