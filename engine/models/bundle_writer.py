@@ -2,7 +2,7 @@
 
 import dataclasses
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,8 @@ from engine.models.graph_mtp import mtp_graph
 from engine.models.weights import Storage, WeightFile
 
 WEIGHTS = "weights.bin"
+_SHARED = ("embed_tokens.weight", "lm_head.weight")
+"""Weights of the base that its drafters read too."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,7 +68,7 @@ def write_bundle(folder: Path, networks: Networks, sizes: Sizes, layout: Layout,
         for kind, (weights, build) in builds.items():
             if weights is None:
                 continue
-            written = write(kind, _shared(networks.base) | _under(kind, weights), build)
+            written = write(kind, _Drafters(networks.base, kind, weights), build)
             reads_taps = kind != "mtp"
             drafters[kind] = DrafterEntry(
                 f"{kind}.onnx",
@@ -96,13 +98,25 @@ def write_bundle(folder: Path, networks: Networks, sizes: Sizes, layout: Layout,
     return manifest
 
 
-def _shared(base: Weights) -> dict[str, NDArray[np.float32]]:
-    """The weights of the base that its drafters read too."""
-    return {name: base[name] for name in ("embed_tokens.weight", "lm_head.weight") if name in base}
+class _Drafters(Mapping[str, NDArray[np.float32]]):
+    """A drafter's weights under its kind, and those of the base that it reads too; read when they are asked for."""
 
+    def __init__(self, base: Weights, kind: str, own: Weights) -> None:
+        self._base, self._prefix, self._own = base, f"{kind}.", own
 
-def _under(prefix: str, weights: Weights) -> dict[str, NDArray[np.float32]]:
-    return {f"{prefix}.{name}": array for name, array in weights.items()}
+    def __getitem__(self, name: str) -> NDArray[np.float32]:
+        return self._base[name] if name in _SHARED else self._own[name.removeprefix(self._prefix)]
+
+    def __contains__(self, name: object) -> bool:
+        if name in _SHARED:
+            return name in self._base
+        return isinstance(name, str) and name.startswith(self._prefix) and name[len(self._prefix) :] in self._own
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([*(name for name in _SHARED if name in self._base), *(self._prefix + name for name in self._own)])
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
 
 
 def _shape(sizes: Sizes) -> dict[str, Any]:

@@ -1,12 +1,14 @@
 """The networks once more in plain numpy and double precision, whole text at once, without any cache."""
 
 import dataclasses
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.models.graph import Weights
 from engine.models.graph_decoder import Sizes
+from engine.models.graph_dflash import Sight
 
 Array = NDArray[np.float64]
 
@@ -50,10 +52,15 @@ class Reference:
                 rows = np.concatenate([rows, out])
         return np.stack(logits)
 
-    def dflash_rows(self, dflash: Weights, t1: int, taps: Array, block: int) -> Array:
-        """Final states of a block's rows 1 and up, over a context of ``taps``; convolved where there are kernels."""
+    def dflash_rows(
+        self, dflash: Weights, t1: int, taps: Array, block: int, sights: Sequence[Sight] = (), scale: float = 1.0
+    ) -> Array:
+        """Final states of a block's rows 1 and up, over a context of ``taps``; convolved where there are kernels.
+
+        ``scale`` is that of the embedding of ``t1``.
+        """
         context = self._norm(taps @ dflash["fc.weight"].T, dflash["norm_context.weight"])
-        x = np.concatenate([self.embed([t1]), np.tile(dflash["mask"], (block - 1, 1))])
+        x = np.concatenate([scale * self.embed([t1]), np.tile(dflash["mask"], (block - 1, 1))])
         before, own = np.arange(len(taps)), len(taps) + np.arange(block)
         layers = 1 + max(int(name.split(".")[1]) for name in dflash if name.startswith("layers."))
         for i in range(layers):
@@ -62,7 +69,7 @@ class Reference:
             kernels = _kernels(dflash, f"attention_conv.{i}", normed)
             mixed = _convolved(normed, kernels, 0)
             rows, positions = np.concatenate([context, mixed]), np.concatenate([before, own])
-            out = self._attend(dflash, prefix, mixed, own, rows, positions, causal=False)
+            out = self._attend(dflash, prefix, mixed, own, rows, positions, sights[i] if sights else Sight())
             x = x + _convolved(out, kernels, 1)
             normed = self._norm(x, dflash[f"{prefix}.post_attention_layernorm.weight"])
             kernels = _kernels(dflash, f"mlp_conv.{i}", normed)
@@ -82,7 +89,7 @@ class Reference:
 
     def _layer(self, weights: Weights, x: Array, prefix: str, positions: NDArray[np.int64]) -> Array:
         normed = self._norm(x, weights[f"{prefix}.input_layernorm.weight"])
-        x = x + self._attend(weights, prefix, normed, positions, normed, positions, causal=True)
+        x = x + self._attend(weights, prefix, normed, positions, normed, positions, Sight(causal=True))
         return x + self._mlp(weights, prefix, self._norm(x, weights[f"{prefix}.post_attention_layernorm.weight"]))
 
     def _mlp(self, weights: Weights, prefix: str, normed: Array) -> Array:
@@ -99,7 +106,7 @@ class Reference:
         query_positions: NDArray[np.int64],
         keys: Array,
         key_positions: NDArray[np.int64],
-        causal: bool,
+        sight: Sight,
     ) -> Array:
         sizes = self.sizes
         q = self._heads(weights, f"{prefix}.self_attn", "q", queries, query_positions)
@@ -109,8 +116,9 @@ class Reference:
         out = []
         for head in range(sizes.num_attention_heads):
             scores = q[:, head] @ k[:, head // groups].T / np.sqrt(sizes.head_dim)
-            if causal:
-                scores = np.where(key_positions <= query_positions[:, None], scores, -np.inf)
+            ago = query_positions[:, None] - key_positions
+            unseen = sight.causal & (ago < 0) | (sight.window is not None and ago >= (sight.window or 0))
+            scores = np.where(unseen, -np.inf, scores)
             probs = np.exp(scores - scores.max(-1, keepdims=True))
             out.append(probs / probs.sum(-1, keepdims=True) @ v[:, head // groups])
         attended: Array = np.concatenate(out, -1) @ weights[f"{prefix}.self_attn.o_proj.weight"].T

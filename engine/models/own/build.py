@@ -7,10 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
+from engine.drafters.drafter import first_best
 from engine.errors import EngineFault, ModelError
 from engine.models.bundle_writer import Layout, Networks, write_bundle
-from engine.models.bundled import CHAT_TEMPLATE, Manifest, load_base, open_bundle
+from engine.models.bundled import CHAT_TEMPLATE, Manifest, load_base, load_drafter, open_bundle
 from engine.models.own.architecture import Network, network_of
+from engine.models.own.block import BlockDrafter
 from engine.models.own.container import GgufFile
 from engine.models.own.vocabulary import Vocabulary, vocabulary_of
 from engine.models.weights import Storage
@@ -19,12 +21,16 @@ from engine.stages import stage
 
 @dataclasses.dataclass(frozen=True)
 class Choices:
-    """What a file leaves open. ``taps`` are layers, 0-based, by default three; ``context`` is in positions."""
+    """What a file leaves open. ``taps`` are layers, 0-based, by default three; ``context`` is in positions.
+
+    ``drafter`` is the folder of a DFlash or DFlash 2 drafter for it, which says which layers it taps.
+    """
 
     name: str
     storage: Storage = Storage.FLOAT32
     taps: tuple[int, ...] | None = None
     context: int | None = None
+    drafter: Path | None = None
 
 
 class Plan:
@@ -45,7 +51,14 @@ class Plan:
         if tokens != sizes.vocab_size:
             raise ModelError(f"{path}: its tokenizer has {tokens} tokens, its embedding {sizes.vocab_size} rows")
         layers = sizes.num_hidden_layers
+        self.drafter: BlockDrafter | None = None
         self.taps = usual_taps(layers) if choices.taps is None else choices.taps
+        if choices.drafter is not None:
+            self.drafter = BlockDrafter(choices.drafter, sizes, self.network.context)
+            if choices.taps not in (None, self.drafter.taps):
+                told = ", ".join(map(str, self.drafter.taps))
+                raise ModelError(f"{choices.drafter}: it reads the layers {told}: leave --taps out")
+            self.taps = self.drafter.taps
         for tap in self.taps:
             if not 0 <= tap < layers:
                 raise ModelError(f"{path}: there is no layer {tap} to tap, they are 0 to {layers - 1}")
@@ -55,6 +68,7 @@ class Plan:
         """About how many bytes the folder will have."""
         width = {Storage.FLOAT32: 4, Storage.FLOAT16: 2, Storage.INT8: 1}[self.choices.storage]
         numbers = sum(int(tensor.n_elements) for tensor in self.file.tensors.values())
+        numbers += 0 if self.drafter is None else self.drafter.numbers
         sizes = self.network.sizes
         return numbers * width + sizes.rope_positions * sizes.head_dim * 4 + 50 * sizes.vocab_size
 
@@ -88,8 +102,13 @@ class Plan:
             source=source,
         )
         tokenizer = self.vocabulary.library.to_str().encode()
-        weights = network.weights(self._unpacking())
-        manifest = write_bundle(folder, Networks(weights), network.sizes, layout, tokenizer)
+        networks = Networks(network.weights(self._unpacking()))
+        if (drafter := self.drafter) is not None:
+            own = drafter.weights(networks.base["embed_tokens.weight"])
+            networks = dataclasses.replace(networks, **{drafter.kind: own})
+            layout = dataclasses.replace(layout, block=drafter.block, block_sizes=drafter.sizes)
+            layout.source["drafter"] = drafter.checkpoint.folder.resolve().name
+        manifest = write_bundle(folder, networks, network.sizes, layout, tokenizer)
         if template := file.get("tokenizer.chat_template", str, ""):
             (folder / CHAT_TEMPLATE).write_text(template, encoding="utf-8")
         _try(folder)
@@ -115,13 +134,20 @@ def usual_taps(layers: int) -> tuple[int, ...]:
 
 
 def _try(folder: Path) -> None:
-    """Load what was built and run one token through it."""
+    """Load what was built, run one token through it and draft behind that."""
     bundle = open_bundle(folder)
     stage("trying the model with one token")
     base = load_base(bundle)
+    token = bundle.manifest.start_token or 0
     try:
-        rows = base.prefill([bundle.manifest.start_token or 0])
+        rows = base.prefill([token])
+        given = [rows.logits]
+        for kind in bundle.manifest.drafters:
+            drafter = load_drafter(bundle, kind)
+            drafter.commit([token], rows)
+            drafts = drafter.draft(token, 1, first_best, 0.0)
+            given += [] if drafts.logits is None else [drafts.logits.max(axis=1)]
     except EngineFault as error:
         raise ModelError(f"the model was built but does not run: {error}") from error
-    if not np.isfinite(rows.logits).all():
+    if not all(np.isfinite(each).all() for each in given):
         raise ModelError("the model was built but gives numbers that are not finite: its file may be damaged")
