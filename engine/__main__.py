@@ -13,8 +13,9 @@ PLAIN = ["engine", "--wait"]
 
 def main() -> None:
     """The command that the words name."""
+    from engine.commands.ending import ending  # noqa: PLC0415
+
     if sys.argv[1:] == PLAIN and not VARIABLES & os.environ.keys():
-        from engine.commands.ending import ending  # noqa: PLC0415
         from engine.commands.requests import request_of  # noqa: PLC0415
         from engine.commands.serving import serve_here  # noqa: PLC0415
 
@@ -23,7 +24,8 @@ def main() -> None:
             sys.exit(0 if serve_here(request_of, wait=True) else 2)
     from engine.cli import app  # noqa: PLC0415
 
-    app()
+    with ending():
+        app()
 
 
 if __name__ == "__main__":

@@ -32,8 +32,8 @@ def app_of(table: Mapping[str, str]) -> typer.Typer:
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
         help="A debugger for speculative decoding. These commands need no terminal; `specstep TRACE` opens the screen.",
-        epilog="Exit status: 0 ok, 1 the answer is no, 2 usage, 3 incomplete trace read as far as it goes, "
-        "4 unreadable, 130 interrupted.",
+        epilog="Exit status: 0 ok, 1 the answer is no, 2 usage, 3 incomplete trace read as far as it goes, or output "
+        "that is not whole, 4 unreadable, 130 interrupted.",
     )
     app.callback()(_nothing)
     return app

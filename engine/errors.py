@@ -28,3 +28,7 @@ class TraceError(SpecstepError):
     def __init__(self, message: str, byte: int | None = None) -> None:
         super().__init__(message)
         self.byte = byte
+
+
+class NotWritten(TraceError):
+    """What was to be written is not whole where it was to go; ``byte`` is how far it got, where known."""

@@ -7,7 +7,7 @@ import typer
 from typer.core import TyperGroup
 
 from engine.commands.saying import printable, say
-from engine.errors import EngineFault, ModelError, Refused, SpecstepError, TraceError
+from engine.errors import EngineFault, ModelError, NotWritten, Refused, SpecstepError, TraceError
 
 
 class Exit(IntEnum):
@@ -18,7 +18,7 @@ class Exit(IntEnum):
     """The answer is no: traces differ, findings, not exact, a run that broke."""
     USAGE = 2
     INCOMPLETE = 3
-    """An incomplete trace, read as far as it goes."""
+    """An incomplete trace, read as far as it goes, or an output that is not whole."""
     UNREADABLE = 4
     INTERRUPTED = 130
 
@@ -26,6 +26,8 @@ class Exit(IntEnum):
 def exit_of(error: SpecstepError) -> Exit:
     """The status for an error that ends a command."""
     match error:
+        case NotWritten():
+            return Exit.INCOMPLETE
         case TraceError():
             return Exit.UNREADABLE
         case Refused() | ModelError():

@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 
 from engine.commands.exits import Exit, complain
+from engine.commands.outputs import check_other, is_stdout, trace_target
 from engine.commands.saying import say
-from engine.errors import Refused, TraceError
 
 _TOLD = 10
 
@@ -15,18 +15,20 @@ Format = Annotated[
     str, typer.Argument(help="vllm, dflash-mlx, llama-server, sglang, aiperf or ort-genai.", metavar="FORMAT")
 ]
 Source = Annotated[Path, typer.Argument(help="The file that the engine or the benchmark wrote.", metavar="FILE")]
-Output = Annotated[Path, typer.Option("--output", "-o", help="The trace to write.")]
+Output = Annotated[Path, typer.Option("--output", "-o", help="The trace to write; - is stdout.")]
 Chosen = Annotated[str | None, typer.Option("--request", help="Which request, where the file holds several.")]
 
 
 def import_(format_: Format, source: Source, output: Output, request: Chosen = None) -> None:
     """Make a trace of counts from another engine's file.
 
-    Prints what was found to stdout. A line that cannot be read is named on stderr and in the trace: exit 3.
+    Prints what was found to stdout (to stderr with -o -). A line that cannot be read is named on stderr and in the
+    trace: exit 3.
     """
     from engine.trace import importers  # noqa: PLC0415 (only for this command)
 
-    _refuse_same(source, output)
+    check_other(output, source, "the file to read")
+    target = trace_target(output)
     found = importers.read(format_, source)
     chosen = importers.choose(found, request)
     for problem in found.problems[:_TOLD]:
@@ -35,20 +37,8 @@ def import_(format_: Format, source: Source, output: Output, request: Chosen = N
         complain(f"{source}: {len(found.problems) - _TOLD} more lines were skipped")
     for event in chosen.notes:
         complain(event.message)
-    try:
-        importers.write(chosen, found.problems, format_, output)
-    except TraceError as error:
-        complain(str(error))
-        raise typer.Exit(Exit.INCOMPLETE) from error
+    importers.write(chosen, found.problems, format_, target)
     what = f"{len(chosen.rounds)} rounds" if chosen.rounds else "totals, no rounds"
-    say(f"{output}: {what} of {chosen.name} ({format_}, counts only)")
+    say(f"{output}: {what} of {chosen.name} ({format_}, counts only)", err=is_stdout(output))
     if found.problems:
         raise typer.Exit(Exit.INCOMPLETE)
-
-
-def _refuse_same(source: Path, output: Path) -> None:
-    """Raises ``Refused`` if the output would replace the input, or cannot be made where it is wanted."""
-    if output.exists() and source.exists() and output.samefile(source):
-        raise Refused(f"-o {output} is the file to read: give another name")
-    if output.is_dir() or not output.parent.is_dir():
-        raise Refused(f"-o {output}: no file can be made there; give a file in a folder that exists")

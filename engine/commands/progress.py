@@ -23,7 +23,7 @@ def shown(key: str | None = None) -> Iterator[None]:
 
     ``key`` names what is opened: the times of its stages are kept, to estimate the next time by.
     """
-    if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
+    if sys.stderr is None or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         yield
         return
     stages: list[Stage] = []

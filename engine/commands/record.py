@@ -2,7 +2,6 @@
 
 import datetime
 import signal
-import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +11,7 @@ import typer
 
 from engine.commands import progress
 from engine.commands.exits import Exit, complain
+from engine.commands.outputs import trace_target
 from engine.commands.requests import takes_request
 from engine.commands.saying import say
 from engine.errors import Refused
@@ -106,14 +106,7 @@ def _run(recorder: "Recorder", lookout: "Lookout | None") -> "tuple[bool, Round 
 
 
 def _target(output: str | None) -> Path | BinaryIO:
-    if output == "-":
-        if sys.stdout.isatty():
-            raise Refused("a trace is binary: give -o FILE, or send stdout to a file or a pipe")
-        buffered = sys.stdout.buffer
-        return cast(BinaryIO, getattr(buffered, "raw", buffered))
-    if output is None:
-        return Path(f"specstep-{datetime.datetime.now():%Y%m%d-%H%M%S}.msgpack")
-    return Path(output)
+    return trace_target(Path(f"specstep-{datetime.datetime.now():%Y%m%d-%H%M%S}.msgpack" if output is None else output))
 
 
 def _summary(end: "End", recorder: "Recorder") -> str:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Literal, cast
 
 import msgspec
 import typer
@@ -11,6 +11,7 @@ from engine.commands import run_options as flag
 from engine.commands.exits import Exit, complain
 from engine.commands.facts import on_one_line
 from engine.commands.json_text import as_line, as_lines
+from engine.commands.outputs import is_stdout, trace_target
 from engine.commands.reading import TracePath, finish, open_trace
 from engine.commands.saying import printable, say
 from engine.errors import Refused
@@ -22,7 +23,9 @@ if TYPE_CHECKING:
 
 LONGEST = 100
 
-Output = Annotated[Path | None, typer.Option("--output", "-o", help="The new trace; by default the old one's place.")]
+Output = Annotated[
+    Path | None, typer.Option("--output", "-o", help="The new trace, - is stdout; by default the old one's place.")
+]
 Kept = Annotated[
     str, typer.Option("--text", help="ids: leave out what tokens stand for; none: leave out the prompt too.")
 ]
@@ -90,7 +93,7 @@ def index(trace: TracePath, output: Output = None) -> None:
     """Copy a whole trace with a new index."""
     from engine.trace.rewrite import reindex  # noqa: PLC0415
 
-    _report(reindex(trace, output or trace), output or trace)
+    _report(reindex(trace, _target(trace, output)), output or trace)
 
 
 @app.command()
@@ -100,7 +103,7 @@ def redact(trace: TracePath, output: Output = None, text: Kept = "ids") -> None:
 
     if text not in ("ids", "none"):
         raise Refused(f"--text is {text!r}: use ids or none")
-    _report(rewrite(trace, output or trace, cast(Literal["ids", "none"], text)), output or trace)
+    _report(rewrite(trace, _target(trace, output), cast(Literal["ids", "none"], text)), output or trace)
 
 
 @app.command()
@@ -108,7 +111,7 @@ def recover(trace: TracePath, output: Output = None) -> None:
     """Copy a torn trace up to where it breaks, with the end and index that it lacks."""
     from engine.trace.rewrite import recover as rewrite  # noqa: PLC0415
 
-    _report(rewrite(trace, output or trace), output or trace)
+    _report(rewrite(trace, _target(trace, output)), output or trace)
 
 
 @app.command()
@@ -117,10 +120,14 @@ def schema() -> None:
     say(as_lines(msgspec.json.schema(AnyRecord)))
 
 
+def _target(trace: Path, output: Path | None) -> Path | BinaryIO:
+    return trace if output is None else trace_target(output)
+
+
 def _report(made: "Rewritten", path: Path) -> None:
     if made.lost is not None:
         complain(f"lost: {made.lost}")
-    say(f"{path}: {made.rounds} rounds, {made.size} bytes")
+    say(f"{path}: {made.rounds} rounds, {made.size} bytes", err=is_stdout(path))
 
 
 def _summary(raw: "RawRecord") -> str:

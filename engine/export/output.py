@@ -1,18 +1,12 @@
 """Writes an export whole or not at all."""
 
-import os
 import sys
-import tempfile
 from collections.abc import Iterable
-from contextlib import suppress
 from pathlib import Path
 from typing import TextIO
 
-from engine.errors import TraceError
-
-
-class NotSaved(TraceError):
-    """An export that is not whole where it was to go."""
+from engine.beside import beside, is_replaced
+from engine.errors import NotWritten
 
 
 def save(target: Path, chunks: Iterable[str]) -> None:
@@ -21,31 +15,26 @@ def save(target: Path, chunks: Iterable[str]) -> None:
     ``-`` is stdout. The file is for its owner's eyes only (mode 0600), as the trace is.
 
     Raises:
-        NotSaved: the target takes no more, or cannot be made; an older file there is left as it was.
+        NotWritten: the target takes no more, or cannot be made; an older file there is left as it was.
     """
     try:
         if str(target) == "-":
+            if sys.stdout is None:
+                raise NotWritten("stdout: it is closed; nothing is exported")
             _write(sys.stdout, chunks)
-        elif target.exists() and not target.is_file():
-            with target.open("w", encoding="utf-8", newline="") as stream:
-                _write(stream, chunks)
+        elif is_replaced(target):
+            with beside(target) as new:
+                _write_file(new, chunks)
         else:
-            _replace(target, chunks)
+            _write_file(target, chunks)
     except (OSError, UnicodeEncodeError) as error:
         where = "stdout" if str(target) == "-" else str(target)
-        raise NotSaved(f"{where}: {_why(error)}; the export is not whole") from error
+        raise NotWritten(f"{where}: {_why(error)}; the export is not whole") from error
 
 
-def _replace(target: Path, chunks: Iterable[str]) -> None:
-    fd, beside = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    try:
-        with open(fd, "w", encoding="utf-8", newline="") as stream:
-            _write(stream, chunks)
-        os.replace(beside, target)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(beside)
-        raise
+def _write_file(path: Path, chunks: Iterable[str]) -> None:
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        _write(stream, chunks)
 
 
 def _write(stream: TextIO, chunks: Iterable[str]) -> None:

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from engine.errors import TraceError
+from engine.errors import NotWritten
 from engine.faults.gallery import named
 
 
@@ -15,7 +15,7 @@ def damaged(fault: str | None, target: Path | BinaryIO) -> Iterator[Path | Binar
     """What to write a run to: ``target`` itself, or what a fault of that name makes of its bytes.
 
     Raises:
-        TraceError: the file cannot be made.
+        NotWritten: the file cannot be made.
         Refused: there is no such fault.
     """
     stream = None if fault is None else named(fault).stream
@@ -25,7 +25,7 @@ def damaged(fault: str | None, target: Path | BinaryIO) -> Iterator[Path | Binar
         try:
             file = open(target, "wb", opener=_private)  # noqa: SIM115 (closed below)
         except OSError as error:
-            raise TraceError(f"{target}: {(error.strerror or str(error)).lower()}; no trace is written") from error
+            raise NotWritten(f"{target}: {(error.strerror or str(error)).lower()}; no trace is written") from error
         with file:
             yield stream(file)
     else:

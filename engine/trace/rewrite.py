@@ -6,12 +6,13 @@ Records are copied as they stand, so that keys and types unknown to this version
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, BinaryIO, Literal, NamedTuple
 
 import msgpack
 import msgspec
 
-from engine.errors import TraceError
+from engine.beside import beside, is_replaced
+from engine.errors import NotWritten, TraceError
 from engine.records import Check, End, Event, Record, Round
 from engine.trace.contents import Contents
 from engine.trace.decoding import decode, decode_as, glance_at
@@ -34,16 +35,17 @@ class _Item(NamedTuple):
     data: bytes
 
 
-def redact(source: Path, target: Path, text: Literal["ids", "none"]) -> Rewritten:
+def redact(source: Path, target: Path | BinaryIO, text: Literal["ids", "none"]) -> Rewritten:
     """Leave out what tokens stand for, and with "none" the prompt too; the token ids of the rounds stay in both.
 
-    ``target`` may be ``source``; it is replaced only once the new trace is whole. Raises ``TraceError``.
+    ``target`` may be ``source``, or a link to it: the file is replaced, and only once the new trace is whole. A device
+    and a stream are written to. Raises ``TraceError``.
     """
     with open_trace(source) as trace:
         return _write(target, (item for raw in _whole(trace) for item in _redacted(raw, text)))
 
 
-def recover(source: Path, target: Path) -> Rewritten:
+def recover(source: Path, target: Path | BinaryIO) -> Rewritten:
     """Complete a torn trace: its whole records, an event that says what is lost, an "aborted" ``end`` if it had none.
 
     A whole trace only gets a new index. ``target`` as in ``redact``. Raises ``TraceError``.
@@ -53,7 +55,7 @@ def recover(source: Path, target: Path) -> Rewritten:
         return _write(target, recovery)._replace(lost=recovery.lost)
 
 
-def reindex(source: Path, target: Path) -> Rewritten:
+def reindex(source: Path, target: Path | BinaryIO) -> Rewritten:
     """Copy a whole trace and index it anew. ``target`` as in ``redact``. Raises ``TraceError``."""
     with open_trace(source) as trace:
         return _write(target, map(_as_it_is, _whole(trace)))
@@ -134,8 +136,8 @@ class _Recovery:
 class _Copy:
     """A trace in the making: it gives each ``check`` its new sum and ends with a new index."""
 
-    def __init__(self, path: Path) -> None:
-        self.sink = Sink(path)
+    def __init__(self, target: Path | BinaryIO) -> None:
+        self.sink = Sink(target)
         self.contents = Contents()
         self._checked = 0
         self._crc = 0
@@ -170,18 +172,25 @@ class _Copy:
         self._checked, self._crc = self.sink.size, 0
 
 
-def _write(target: Path, items: Iterable[_Item]) -> Rewritten:
-    part = target.with_name(target.name + ".part")
-    copy = _Copy(part)
+def _write(target: Path | BinaryIO, items: Iterable[_Item]) -> Rewritten:
+    if not isinstance(target, Path):
+        return _copied(target, items, "stdout")
+    if not is_replaced(target):
+        return _copied(target, items, str(target))
+    try:
+        with beside(target) as new:
+            return _copied(new, items, str(target))
+    except OSError as error:
+        raise NotWritten(f"{target}: {(error.strerror or str(error)).lower()}; it is as it was") from error
+
+
+def _copied(to: Path | BinaryIO, items: Iterable[_Item], name: str) -> Rewritten:
+    copy = _Copy(to)
+    copy.sink.name = name
     try:
         for item in items:
             copy.put(item)
         copy.finish()
-        copy.sink.close()
-        part.replace(target)
-    except OSError as error:
-        raise TraceError(f"{target}: {(error.strerror or str(error)).lower()}") from error
     finally:
         copy.sink.close()
-        part.unlink(missing_ok=True)
     return Rewritten(len(copy.contents.counts), copy.sink.size, None)

@@ -6,13 +6,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from engine.errors import TraceError
+from engine.errors import NotWritten
 
 
 class Sink:
     """A file that it makes itself (mode 0600, an older one replaced), or an open binary stream that it does not close.
 
-    ``size`` is the number of bytes in whole writes. Every failure is a ``TraceError`` that names the target and that
+    ``size`` is the number of bytes in whole writes. Every failure is a ``NotWritten`` that names the target and that
     byte; a regular file is cut back to it, so that what stands there is whole.
     """
 
@@ -37,10 +37,10 @@ class Sink:
             elif self._stream is not None:
                 self._to_stream(self._stream, data)
             else:
-                raise TraceError(f"{self.name}: the trace is closed", self.size)
+                raise NotWritten(f"{self.name}: the trace is closed", self.size)
         except OSError as error:
             self._cut_back()
-            raise TraceError(f"{self.name}: {_why(error)}; the trace stops at byte {self.size}", self.size) from error
+            raise NotWritten(f"{self.name}: {_why(error)}; the trace stops at byte {self.size}", self.size) from error
         self.size += len(data)
 
     def close(self) -> None:
@@ -50,11 +50,11 @@ class Sink:
             try:
                 os.close(fd)
             except OSError as error:
-                raise TraceError(f"{self.name}: {_why(error)} on closing", self.size) from error
+                raise NotWritten(f"{self.name}: {_why(error)} on closing", self.size) from error
 
     def _to_stream(self, stream: BinaryIO, data: bytes) -> None:
         if stream.closed:
-            raise TraceError(f"{self.name}: the stream is closed", self.size)
+            raise NotWritten(f"{self.name}: the stream is closed", self.size)
         rest = memoryview(data)
         while rest:
             written = stream.write(rest)
@@ -74,7 +74,7 @@ def _create(name: str) -> int:
     try:
         fd = os.open(name, flags, 0o600)
     except OSError as error:
-        raise TraceError(f"{name}: {_why(error)}; no trace is written") from error
+        raise NotWritten(f"{name}: {_why(error)}; no trace is written") from error
     if stat.S_ISREG(os.fstat(fd).st_mode) and hasattr(os, "fchmod"):
         with suppress(OSError):
             os.fchmod(fd, 0o600)

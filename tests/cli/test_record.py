@@ -124,10 +124,10 @@ def test_a_prompt_file_that_is_not_text_is_refused(tmp_path: Path) -> None:
     assert (made.code, "not UTF-8 text (byte 2)" in made.err) == (2, True)
 
 
-def test_a_trace_that_cannot_be_written_is_status_four(tmp_path: Path) -> None:
+def test_a_trace_that_can_be_written_nowhere_is_a_usage_error(tmp_path: Path) -> None:
     made = specstep("record", *TOY, "-o", tmp_path / "nowhere" / "run.msgpack")
-    assert (made.code, made.out) == (4, "")
-    assert "no trace is written" in made.err
+    assert (made.code, made.out) == (2, "")
+    assert "no file can be made there" in made.err
 
 
 def test_without_a_name_the_trace_is_named_after_the_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,7 +153,7 @@ def test_a_reader_that_goes_away_ends_the_recording_and_not_the_run() -> None:
     os.close(read)
     made = process("record", *TOY, "-o", "-", capture_output=False, stdout=write, stderr=subprocess.PIPE)
     os.close(write)
-    assert made.returncode == 4
+    assert made.returncode == 3
     assert made.stderr.count(b"\n") == 1
     assert b"the reader of the pipe has gone" in made.stderr
 
@@ -162,7 +162,7 @@ def test_a_reader_that_goes_away_ends_the_recording_and_not_the_run() -> None:
 def test_a_full_disk_is_one_clear_line() -> None:
     with open("/dev/full", "wb") as full:
         made = process("record", *TOY, "-o", "-", capture_output=False, stdout=full, stderr=subprocess.PIPE)
-    assert made.returncode == 4
+    assert made.returncode == 3
     assert made.stderr.count(b"\n") == 1
     assert b"no space left on device" in made.stderr
 

@@ -1,5 +1,6 @@
 """Traces made out of traces keep what they must and lose what they should."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +69,35 @@ def test_a_trace_can_be_rewritten_in_place(tmp_path: Path) -> None:
     assert open_trace(path).header.prompt is None
     assert before.round(299) == open_trace(path).round(299)
     assert [file.name for file in tmp_path.iterdir()] == ["run"]
+
+
+def test_what_a_link_points_at_is_rewritten_and_the_link_stays(tmp_path: Path) -> None:
+    path = write_run(tmp_path / "run", a_run(rounds=3))
+    link = tmp_path / "link"
+    link.symlink_to(path)
+    redact(link, link, "none")
+    assert link.is_symlink()
+    assert open_trace(path).header.prompt is None
+
+
+def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
+    path, pipe = write_run(tmp_path / "run", a_run(rounds=3)), tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDWR)
+    done = reindex(path, pipe)
+    made = os.read(reader, done.size + 1)
+    os.close(reader)
+    assert pipe.is_fifo()
+    reindex(path, path)
+    assert made == path.read_bytes()
+
+
+def test_a_file_of_the_name_that_stood_in_for_it_is_left_alone(tmp_path: Path) -> None:
+    path = write_run(tmp_path / "run", a_run(rounds=3))
+    other = tmp_path / "run.part"
+    other.write_text("mine")
+    reindex(path, path)
+    assert other.read_text() == "mine"
 
 
 def test_a_torn_trace_is_recovered_and_says_so(tmp_path: Path) -> None:

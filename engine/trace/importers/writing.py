@@ -3,6 +3,7 @@
 import datetime
 from collections.abc import Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 import msgspec
 
@@ -41,7 +42,7 @@ def choose(found: Found, name: str | None) -> Request:
     return _sum(found.requests)
 
 
-def write(request: Request, problems: Sequence[Problem], source: str, target: Path) -> None:
+def write(request: Request, problems: Sequence[Problem], source: str, target: Path | BinaryIO) -> None:
     """Write the trace. Raises ``TraceError`` if it cannot be written whole."""
     with TraceWriter(target) as writer:
         writer.write(_header(request, source))
