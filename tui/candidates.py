@@ -53,7 +53,7 @@ def _row(session: Session, round_: Round, row: int, marks: Marks, width: int) ->
 
 def _head(session: Session, round_: Round, row: int, chosen: int | None, marks: Marks) -> Line:
     behind = round_.t1 if row == 0 else _at(round_.drafts, row - 1)
-    text = (Span(f"row {row} behind {named(session.source, behind, marks)}  ", Role.DIM),)
+    text = (Span(f"row {row} after {named(session.source, behind, marks)}  ", Role.DIM),)
     if row >= round_.drafted:
         return (Span("  "), *text, Span("nothing was drafted here", Role.DIM))
     verdict = round_.verdicts[row]

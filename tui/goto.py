@@ -47,7 +47,7 @@ def _time(text: str, series: Series) -> int:
     if not whole:
         raise NoSuchPlace("the rounds have no times")
     if float(text) > whole:
-        raise NoSuchPlace(f"{text} s is behind the end: the rounds took {whole:.2f} s")
+        raise NoSuchPlace(f"{text} s is past the end: the rounds took {whole:.2f} s")
     return series.round_at(float(text))
 
 

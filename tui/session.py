@@ -165,7 +165,7 @@ class Session:
         index = self.moment.index
         found = self.series.next_event(index) if step > 0 else self.series.previous_event(index)
         if found is None:
-            where = "behind" if step > 0 else "before"
+            where = "after" if step > 0 else "before"
             more = "" if self.ended or step < 0 else " so far"
             self.note = f"no event {where} this round{more}"
             return False

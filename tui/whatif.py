@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 NOTCH = 0.1
 """Tokens a round by which a key moves the bar."""
-FORMS = "A bar in tokens a round, auto for the break-even; a window in rounds behind it, as in 2.5 4 or auto 6."
+FORMS = "A bar in tokens a round, auto for the break-even; then a window in rounds, as in 2.5 4 or auto 6."
 
 
 class Swing(NamedTuple):

@@ -34,12 +34,12 @@ def test_the_rank_of_the_bases_choice_stands_at_its_row() -> None:
     text = shown(candidates.lines_of(session, session.round(0), UNICODE, 110))
 
     assert text.splitlines()[:3] == [
-        "✗ row 0 behind x  drafted ␣a  rejected  the base's choice is its 2nd",
+        "✗ row 0 after x  drafted ␣a  rejected  the base's choice is its 2nd",
         "   base    →␣b 9.0  ␣a 8.0",
         "   drafter ␣a 5.0  →␣b 4.5",
     ]
-    assert "· row 1 behind ␣a  drafted ␣c  unjudged" in text
-    assert "row 2 behind ␣c  nothing was drafted here" in text
+    assert "· row 1 after ␣a  drafted ␣c  unjudged" in text
+    assert "row 2 after ␣c  nothing was drafted here" in text
 
 
 def test_what_a_wider_draft_could_have_reached_is_said() -> None:

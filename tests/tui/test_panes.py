@@ -325,8 +325,8 @@ def test_the_overview_of_a_long_run_shows_the_flip_and_a_finding_wherever_they_a
 @pytest.mark.parametrize(
     ("phase", "says", "hides"),
     [
-        (Phase.DRAFT, ("held    10 positions",), ("walk", "kept", "behind them")),
-        (Phase.VERIFY, ("held    10 → 14 positions, 4 of them not yet kept", "behind them"), ("walk", "rolled")),
+        (Phase.DRAFT, ("held    10 positions",), ("walk", "kept", "after them")),
+        (Phase.VERIFY, ("held    10 → 14 positions, 4 of them not yet kept", "after them"), ("walk", "rolled")),
         (Phase.ACCEPT, ("walk    1 ✓  2 ✗  stops, 1 not looked at", "not needed"), ("rolled",)),
         (Phase.COMMIT, ("held    10 → 12 positions  kept 10-11  rolled back 12-13",), ("walk", "not yet")),
     ],
@@ -343,5 +343,5 @@ def test_a_round_that_is_all_right_rolls_nothing_back_and_the_row_behind_decides
     source = Listed([drafted(0, 3, 3)])
     accepting = shown(round_pane.paint(at(source, 0, Phase.ACCEPT), UNICODE, 78, 30))
     assert "walk    1 ✓  2 ✓  3 ✓  to the end" in accepting
-    assert "␣t200" in next(line for line in accepting.splitlines() if "behind them" in line)
+    assert "␣t200" in next(line for line in accepting.splitlines() if "after them" in line)
     assert "rolled back nothing" in shown(round_pane.paint(at(source, 0), UNICODE, 78, 30))

@@ -196,7 +196,7 @@ def test_events_are_walked_in_both_directions() -> None:
     assert "flip" in session.here()
     assert not session.event(1)
     assert session.moment == Moment(3)
-    assert session.note == "no event behind this round"
+    assert session.note == "no event after this round"
     session.event(-1)
     assert session.moment == Moment(2)
 

@@ -220,7 +220,7 @@ def _last_row(table: Table) -> Line:
     return (
         Span("  "),
         Span(_position(round_, last + 1), Role.DIM),
-        Span(left("behind them", table.token + 8, marks), Role.DIM),
+        Span(left("after them", table.token + 8, marks), Role.DIM),
         *said,
     )
 

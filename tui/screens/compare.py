@@ -88,7 +88,7 @@ class CompareScreen(ListingScreen):
     def empty(self) -> str:
         if self._comparing.broken or not self._comparing.done:
             return "No difference met so far."
-        return "The text is the same, and so is every draft that was made behind the same text. c shows what both cost."
+        return "The text is the same, and so is every draft that was made after the same text. c shows what both cost."
 
     def enter(self, index: int) -> None:
         if self._costs:

@@ -157,7 +157,7 @@ class EngineScreen(Frame):
             _to_end(self.begin(came))
         session = self._session
         if session is not None and came is not None:
-            again = f"the engine was started again, behind {_place(came.forked_at)}: " if came.restarted else ""
+            again = f"the engine was started again after {_place(came.forked_at)}: " if came.restarted else ""
             session.note = f"{again}this is {came.name}, from here on"
         elif session is not None:
             if isinstance(session.source, LiveSource) and session.source.spent:

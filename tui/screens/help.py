@@ -51,9 +51,9 @@ def lines(marks: Marks, width: int, keys: tuple[Key, ...] = KEYS) -> list[Line]:
 
 def _signs(marks: Marks) -> tuple[tuple[str, Role, str], ...]:
     return (
-        (marks.accepted, Role.ACCEPTED, "accepted draft; underlined in the text behind the cursor"),
+        (marks.accepted, Role.ACCEPTED, "accepted draft; underlined in the text before the cursor"),
         (marks.rejected, Role.REJECTED, "rejected: the first draft that the base did not choose"),
-        (marks.unjudged, Role.UNJUDGED, "not judged: not yet, or because it stands behind a rejection or a stop"),
+        (marks.unjudged, Role.UNJUDGED, "not judged: not yet, or because it comes after a rejection or a stop"),
         (marks.unverified, Role.UNJUDGED, "drafted, but not in the base's batch"),
         (marks.carried, Role.CARRIED, "carried: decided by the round before, or for the next one"),
         (marks.plain, Role.PLAIN, "plain: a round without drafts"),
