@@ -15,8 +15,10 @@ def key_of(model: str, provider: str, what: str) -> str:
 
     A command and the screen do not go through the same stages.
     """
-    path = Path(model)
-    return f"{path.resolve() if path.exists() else model} on {provider}, {what}"
+    place = model
+    with suppress(OSError, RuntimeError, ValueError):  # it is no place, or one where nobody may look
+        place = str(Path(model).resolve(strict=True))
+    return f"{place} on {provider}, {what}"
 
 
 def earlier(file: Path, key: str) -> _Times:
