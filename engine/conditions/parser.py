@@ -91,6 +91,8 @@ class _Parser:
             return left
         operator = self._next()
         second = self._peek
+        if left.kind is Kind.TEXT and second.sort is Sort.NAME and second.text not in BY_NAME:
+            raise self._wrong(f'write the text in quotes: "{_short(second)}"', second)
         right = self._sum()
         self._check_comparable(operator, (left, first), (right, second))
         if self._at(*COMPARISONS, "contains"):
@@ -213,6 +215,8 @@ class _Parser:
             return "this ) closes nothing"
         if word.sort is Sort.OPERATOR and word.text in ("not", "known", "("):
             return f"and or or is missing before {word.text}"
+        if word.text in ("hit", "every"):
+            return f"{word.text} stands once, at the end, with a number: {word.text} 3"
         return f"and, or or a comparison is missing before {_short(word)}"
 
     def _wrong(self, reason: str, word: Word) -> BadCondition:
