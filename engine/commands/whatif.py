@@ -38,6 +38,7 @@ Sweep = Annotated[bool, typer.Option("--sweep", help="Many bars and windows at o
 
 _KEYS = ("form", "reason", "drafts", "n_drafts", "take", "emitted", "n_emitted", "fallback", "ms")
 """What is read of a round."""
+_WIDEST = 2**32
 
 
 class Ready(NamedTuple):
@@ -57,6 +58,8 @@ def whatif(
 
     Exact for a flip before the recorded one; what was never drafted is not made up.
     """
+    if window is not None and not 1 <= window <= _WIDEST:
+        raise Refused(f"--window is {window}: give a number of rounds from 1 to {_WIDEST}")
     with open_trace(trace) as source:
         ready = read(source)
         asked = Rule(_bar(bar, ready), ready.rule.window if window is None else window)
@@ -93,9 +96,13 @@ def read(source: "Trace") -> Ready:
 def _bar(text: str, ready: Ready) -> float:
     try:
         asked = run_values.bar_of(text)
-    except Refused as error:
-        raise Refused(f"--bar is {text!r}: give a number of tokens a round, or auto") from error
-    return (ready.even or ready.rule.bar) if asked is None else asked
+    except Refused:
+        asked = math.nan
+    if asked is None:
+        return ready.even or ready.rule.bar
+    if not 0 <= asked < math.inf:
+        raise Refused(f"--bar is {text!r}: give a number of tokens a round from 0 up, or auto")
+    return asked
 
 
 def _sweep(ready: Ready, asked: Rule) -> "Grid":

@@ -98,7 +98,7 @@ class Replay:
         """The mean of tokens after each round in which the drafter was asked, over the last ``window`` of them."""
         if self._means is None or self._means[0] != window:
             ends = np.arange(1, len(self) + 1)
-            starts = np.maximum(ends - window, 0)
+            starts = np.maximum(ends - min(window, len(self)), 0)
             self._means = window, (self._sums[ends] - self._sums[starts]) / (ends - starts)
         return self._means[1]
 
@@ -119,13 +119,16 @@ class Replay:
     def _fire(self, bars: npt.NDArray[np.float64], window: int) -> npt.NDArray[np.int64]:
         """For each bar the entry after which it switches off, ``NEVER`` or ``UNKNOWN``."""
         sums, at = self._sinking(window)
-        first = np.searchsorted(-sums, -bars * window, side="right")
+        with np.errstate(over="ignore"):
+            first = np.searchsorted(-sums, -bars * window, side="right")
         none = UNKNOWN if self._cut else NEVER
         return np.append(at, none)[first]
 
     def _sinking(self, window: int) -> _Steps:
+        if window > self._known:
+            return _Steps(np.empty(0, np.int64), np.empty(0, np.int64))
         if window not in self._steps:
-            sums = self._sums[window : self._known + 1] - self._sums[: max(0, self._known + 1 - window)]
+            sums = self._sums[window : self._known + 1] - self._sums[: self._known + 1 - window]
             lowest = np.minimum.accumulate(sums)
             at = np.flatnonzero(np.diff(lowest, prepend=lowest[:1] + 1))
             self._steps[window] = _Steps(lowest[at], at + window - 1)

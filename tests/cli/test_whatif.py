@@ -1,13 +1,25 @@
 """``specstep whatif``."""
 
 from pathlib import Path
+from typing import Any
 
+import msgpack
 import pytest
 
+from engine.trace.reader import open_trace
 from tests.cli.commands import specstep
 
 ROOT = Path(__file__).parents[2]
 FLIP = ROOT / "recordings" / "flip.msgpack"
+
+
+def rewritten(path: Path, **options: Any) -> Path:
+    """The flip with other options in its header, without an index."""
+    with open_trace(FLIP) as trace:
+        first, *others = trace.raw_records()
+    header = first.fields | {"options": first.fields["options"] | options}
+    path.write_bytes(msgpack.packb(header) + b"".join(record.data for record in others[:-1]))
+    return path
 
 
 def test_a_higher_bar_is_told_in_rounds_and_time() -> None:
@@ -46,11 +58,26 @@ def test_a_sweep_marks_the_recorded_cell_and_the_one_asked_for() -> None:
     assert "unknown" in sweep["flip"][-1]
 
 
-@pytest.mark.parametrize("flags", [("--bar", "x"), ("--bar", "-1"), ("--window", "0"), ("--bar", "nan")])
+@pytest.mark.parametrize(
+    "flags",
+    [
+        *(("--bar", bar) for bar in ("x", "-1", "nan", "inf")),
+        *(("--window", window) for window in ("0", "9" * 30)),
+    ],
+)
 def test_a_rule_that_cannot_be_is_a_usage_error(flags: tuple[str, str]) -> None:
     told = specstep("whatif", FLIP, *flags)
     assert (told.code, told.out) == (2, "")
     assert told.err.count("\n") == 1
+    assert flags[0] in told.err
+
+
+def test_a_window_or_a_bar_beyond_all_rounds_is_no_error(tmp_path: Path) -> None:
+    told = specstep("whatif", FLIP, "--bar", "1e308", "--window", str(2**32), "--sweep", "--json")
+    assert (told.code, told.json["whatif"]["kind"]) == (0, "unknown")
+    wide = rewritten(tmp_path / "wide.msgpack", fallback_window=2**64 - 1)
+    assert specstep("whatif", wide, "--sweep", "--json").json["recorded"]["window"] == 2**64 - 1
+    assert specstep("whatif", wide, "--sweep").code == 0
 
 
 def test_an_unfinished_trace_is_read_as_far_as_it_goes() -> None:
