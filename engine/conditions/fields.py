@@ -171,7 +171,8 @@ def _fields() -> tuple[Field, ...]:
         Field(
             "mean",
             number,
-            "The rolling mean of tokens a round, after this one; a plain round has none.",
+            "The rolling mean of tokens a round after this one, of fewer until the window is full; a plain round has "
+            "none.",
             lambda _, a: a.mean,
             ("reason", "fallback", "ms", *DRAFTED, *COUNTED),
             past=True,

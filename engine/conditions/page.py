@@ -26,6 +26,8 @@ RULES = (
     "false, `!=` too, and what is computed from it, or divided by 0, is unknown as well. So `not gap < 0.1` holds "
     "where there is no gap; `known gap and not gap < 0.1` does not.",
     "A name with several values meets a comparison if one of them does, and `!=` if none is equal.",
+    "After the condition of a breakpoint, of `--until` and of `--where` may stand `hit 3`, only the third round that "
+    "meets it, or `every 10`, each tenth.",
 )
 
 
