@@ -186,6 +186,13 @@ def test_the_fallback_says_where_drafting_was_given_up() -> None:
     assert role_of(lines, " 2.0┤") is Role.BAR
 
 
+@pytest.mark.parametrize("width", [36, 58, 90])
+def test_plain_rounds_that_are_not_plotted_are_counted_and_the_cursor_stands_behind_the_curve(width: int) -> None:
+    source = Listed([*(drafted(i, 0) for i in range(12)), *(plain(i) for i in range(12, 40))], below=2.0)
+    axis = next(line for line in shown(fallback.paint(at(source, 39), UNICODE, width, 14)).splitlines() if "└" in line)
+    assert axis.rstrip().endswith("▸^ 24 more plain")
+
+
 @pytest.mark.parametrize(
     ("takes", "says"),
     [

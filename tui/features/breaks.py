@@ -76,7 +76,7 @@ class Breaks(Feature):
         from tui.screens.condition import ConditionPrompt  # noqa: PLC0415 (where it is asked for)
 
         here = max(session.moment.index, 0)
-        hint = f"Stop where this holds; enter alone stops at this round, {here}. Behind it: hit 3, every 10."
+        hint = f"Stop where this holds; enter alone stops at this round, {here}. After it may stand hit 3 or every 10."
         self.host.push(ConditionPrompt("break", hint, "", self.add, f"round == {here}"))
 
     def list(self) -> None:

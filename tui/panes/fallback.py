@@ -59,26 +59,33 @@ def _levels(session: Session, marks: Marks) -> list[Ruler]:
 
 
 class Shown(NamedTuple):
-    """The rounds of the curve: the first ``stop``, ``cells`` cells each, or ``parts`` of them in a cell each."""
+    """The rounds of the curve: the first ``stop``, ``cells`` cells each, or ``parts`` of them in a cell each.
+
+    They have ``room`` cells; after them stands how many ``more`` there are.
+    """
 
     stop: int
     cells: int
     parts: Sequence[tuple[int, int]]
+    room: int
+    more: str
 
 
 def shown(session: Session, width: int) -> Shown:
     """All rounds; but of the plain ones after the last drafted only a few, they have no mean."""
     series = session.series
     stop = min(session.revealed, series.last_drafted + 1 + max(4, series.last_drafted // 8))
-    cells = max(1, min(width // max(stop, 1), _STRETCH))
-    return Shown(stop, cells, spans(stop, width))
+    more = f" {session.revealed - stop} more plain" if session.revealed > stop else ""
+    room = width - len(more) - 1 if more and 2 * len(more) < width else width
+    cells = max(1, min(room // max(stop, 1), _STRETCH))
+    return Shown(stop, cells, spans(stop, room), room, more)
 
 
 def _plot(session: Session, marks: Marks, width: int, height: int, levels: Sequence[Ruler]) -> list[Line]:
     highest = max((level.value for level in levels), default=0.0)
     top = float(max(session.series.top, math.ceil(highest) + 1, 2))
     cells = width - _LABEL
-    columns = _columns(session, marks, shown(session, cells), cells)
+    columns = _columns(session, marks, shown(session, cells))
     ruled = ruled_rows(levels, Scale(0.0, top, height * pixels_per_cell(marks)[1]), height)
     lines = []
     drawn = curve(columns, height, 0.0, top, levels[0].value if levels else None, marks, levels)
@@ -107,15 +114,15 @@ class _Recorded(NamedTuple):
         return (low, self.series.high.over(start, stop)) if math.isfinite(low) else None
 
 
-def _columns(session: Session, marks: Marks, part: Shown, cells: int) -> list[Range | None]:
+def _columns(session: Session, marks: Marks, part: Shown) -> list[Range | None]:
     """A pixel column each: straight lines between rounds that have room, else the range of the rounds in it."""
     means: _Means = session.whatif or _Recorded(session.series)
     across, _ = pixels_per_cell(marks)
-    if part.stop <= cells:
+    if part.stop <= part.room:
         each = part.cells * across
         return [_between(means, x // each, x % each / each) for x in range((part.stop - 1) * each + 1)]
     columns = []
-    for start, stop in spans(part.stop, cells * across):
+    for start, stop in spans(part.stop, part.room * across):
         swing = means.over(start, stop)
         columns.append(Range(*swing) if swing is not None else None)
     return columns
@@ -150,7 +157,8 @@ def _axis(session: Session, marks: Marks, width: int) -> Line:
     part = shown(session, cells)
     asked = None if session.whatif is None else session.whatif.answer.flip
     row = [Span(" " * (_LABEL - 1) + marks.corner, Role.DIM)]
-    here = min(session.moment.index, part.stop - 1)
+    beyond = part.more != "" and session.moment.index >= part.stop
+    here = -1 if beyond else min(session.moment.index, part.stop - 1)
     for start, stop in part.parts:
         facts = series.facts.over(start, stop)
         cursor = start <= here < stop
@@ -164,10 +172,10 @@ def _axis(session: Session, marks: Marks, width: int) -> Line:
         else:
             row.append(Span(fill, Role.PLAIN if facts & Fact.PLAIN else Role.DIM))
         row.append(Span(fill * (part.cells - 1), Role.PLAIN if facts & Fact.PLAIN else Role.DIM))
-    rest = cells - len(part.parts) * part.cells
-    more = session.revealed - part.stop
-    note = f" {more} more plain" if more else ""
-    row.append(Span(note if len(note) <= rest else "", Role.DIM))
+    if beyond:
+        row.append(Span(marks.cursor, Role.CURSOR))
+    rest = cells - len(part.parts) * part.cells - beyond
+    row.append(Span(part.more if len(part.more) <= rest else "", Role.DIM))
     return merged(row)
 
 

@@ -95,7 +95,7 @@ class BreaksScreen(ListingScreen):
             each.change(Stop(text))
             self._changed()
 
-        hint = "Stop where this holds. Behind it: hit 3, every 10."
+        hint = "Stop where this holds. After it may stand hit 3 or every 10."
         self.app.push_screen(ConditionPrompt("break", hint, each.stop.text, answer))
 
     def action_add(self) -> None:
@@ -104,7 +104,9 @@ class BreaksScreen(ListingScreen):
             self._changed()
             self.go(self.rows() - 1)
 
-        self.app.push_screen(ConditionPrompt("break", "Stop where this holds. Behind it: hit 3, every 10.", "", answer))
+        self.app.push_screen(
+            ConditionPrompt("break", "Stop where this holds. After it may stand hit 3 or every 10.", "", answer)
+        )
 
     def _chosen(self) -> Breakpoint | None:
         every = self._feature.breakpoints.all
