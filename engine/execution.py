@@ -1,6 +1,7 @@
 """onnxruntime's execution providers: plugin libraries, the devices there are, and how a session is offered one."""
 
 import importlib
+import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,11 +26,17 @@ _ERROR_NAMES = (
     "NotFound",
     "ModelRequiresCompilation",
 )
-ORT_ERRORS: tuple[type[Exception], ...] = tuple(getattr(native, name) for name in _ERROR_NAMES if hasattr(native, name))
-"""Every type that this build of onnxruntime raises; they share no base of their own."""
-PASS_ERRORS: tuple[type[Exception], ...] = (*ORT_ERRORS, RuntimeError)
-"""What a pass raises: with a binding also a type of Python's own."""
+ORT_ERRORS: tuple[type[Exception], ...] = (
+    *(getattr(native, name) for name in _ERROR_NAMES if hasattr(native, name)),
+    RuntimeError,
+)
+"""Every type that this build of onnxruntime raises: they share no base of their own, and some are Python's."""
 
+PASS_ERRORS = ORT_ERRORS
+"""What a pass raises."""
+
+_PLACE = re.compile(r"/\S+\.(?:cc|cpp|h):\d+ [^()]*\([^()]*\)(?: const)? ")
+"""Where in onnxruntime's own source something was said."""
 _REGISTERED: set[Path] = set()
 """onnxruntime keeps a library for the whole process, and so do we."""
 
@@ -91,7 +98,10 @@ def offer(provider: Provider, options: Any) -> Offer:
         return Offer(CPU, [(CPU, provider.options)], None)
     if offering:
         chosen = _chosen(provider, offering)
-        options.add_provider_for_devices([chosen], provider.options)
+        try:
+            options.add_provider_for_devices([chosen], provider.options)
+        except ORT_ERRORS as error:
+            raise ModelError(f"{chosen.ep_name} does not take its options: {first_line(error)}") from error
         return Offer(chosen.ep_name, None, _described(chosen))
     for name in ort.get_available_providers():
         if short_name(name) == short_name(provider.name):
@@ -100,15 +110,16 @@ def offer(provider: Provider, options: Any) -> Offer:
             fallback = [(CPU, dict[str, str]())] if provider.fallback else []
             return Offer(name, [(name, provider.options), *fallback], None)
     there = ", ".join(dict.fromkeys([*ort.get_available_providers(), *(each.provider for each in devices())]))
-    raise ModelError(
-        f"provider {provider.name}: not in this onnxruntime {ort.__version__}, which has {there}; a plugin's library "
-        "is named with --provider-library"
-    )
+    why = "a plugin's library is named with --provider-library"
+    if provider.library is not None:
+        why = f"{provider.library} was loaded, and offers no device by that name on this machine"
+    raise ModelError(f"provider {provider.name}: not in this onnxruntime {ort.__version__}, which has {there}; {why}")
 
 
 def first_line(error: Exception) -> str:
     """What onnxruntime says, without its own list of places."""
-    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    said = _PLACE.sub("", str(error)).strip()
+    return said.splitlines()[0] if said else type(error).__name__
 
 
 def _ep_devices() -> list[Any]:

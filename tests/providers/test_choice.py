@@ -89,6 +89,32 @@ def test_a_library_that_is_none_is_a_model_error(tiny: Path, tmp_path: Path) -> 
         assert specstep("info", "--provider-library", library).code == 2
 
 
+def test_a_plugin_that_offers_nothing_here_is_told_from_one_that_was_not_named(
+    tiny: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.execution.register", lambda library: None)
+    with pytest.raises(ModelError, match=r"warpdrive: .*; x\.so was loaded, and offers no device by that name on this"):
+        Session(tiny / "base.onnx", provider=Provider(name="warpdrive", library="x.so"))
+    with pytest.raises(ModelError, match=r"a plugin's library is named with --provider-library"):
+        Session(tiny / "base.onnx", provider=Provider(name="warpdrive"))
+
+
+def test_what_a_provider_does_not_take_is_a_model_error_whatever_type_it_is(
+    tiny: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = (
+        "/onnxruntime/python/onnxruntime_pybind_state.cc:1053 std::shared_ptr<Factory> onnxruntime::python::Create("
+        "const Options&, const std::string&) Invalid EP option: foo"
+    )
+
+    def refusing(*_: object, **__: object) -> None:
+        raise RuntimeError(said)
+
+    monkeypatch.setattr("onnxruntime.InferenceSession", refusing)
+    with pytest.raises(ModelError, match=r"base\.onnx: onnxruntime cannot load it: Invalid EP option: foo$"):
+        Session(tiny / "base.onnx", provider=Provider(options={"foo": "bar"}))
+
+
 def test_a_toy_has_no_provider() -> None:
     with pytest.raises(Refused, match="no graph"):
         open_models("toy", Setup(Provider(name="openvino")))
