@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from engine.commands.exits import Exit
+from engine.errors import TraceError
 from engine.trace.audit import audit
-from engine.trace.importers import FORMATS
+from engine.trace.importers import FORMATS, read
 from engine.trace.reader import open_trace
 from tests.cli.commands import Finished, specstep
 
@@ -166,3 +167,19 @@ def test_values_that_are_no_counts_are_refused_line_by_line(tmp_path: Path) -> N
         f"line {number}" for number in range(1, 8)
     ]
     assert len(open_trace(tmp_path / "x")) == 1
+
+
+@pytest.mark.parametrize("format_", FORMATS)
+def test_a_file_of_another_engine_is_recognised(format_: str) -> None:
+    sample = SAMPLES / GOOD[format_][0]
+    for asked in FORMATS.keys() - {format_}:
+        try:
+            assert read(asked, sample).requests
+        except TraceError as error:
+            assert str(error).endswith(f"; it looks like {format_}")
+
+
+def test_a_log_taken_for_json_is_recognised_too(tmp_path: Path) -> None:
+    ends(
+        run("vllm", SAMPLES / "sglang.log", "-o", tmp_path / "run"), Exit.UNREADABLE, "no JSON", "it looks like sglang"
+    )

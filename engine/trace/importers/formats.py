@@ -26,7 +26,10 @@ def read(name: str, path: Path) -> Found:
     """
     if name not in FORMATS:
         raise Refused(f"format {name!r} is not known: use one of {', '.join(FORMATS)}")
-    found = FORMATS[name](path)
+    try:
+        found = FORMATS[name](path)
+    except TraceError as error:
+        raise TraceError(f"{error}{_hint(name, path)}", error.byte) from error
     found.problems.sort()
     if found.requests:
         return found
@@ -34,9 +37,14 @@ def read(name: str, path: Path) -> Found:
         raise TraceError(f"{path}: nothing of {name} can be read: {found.problems[0]}")
     if path.stat().st_size == 0:
         raise TraceError(f"{path}: the file is empty")
+    what = f"{path}: nothing of {name} is in it: no line has what it writes of speculation"
+    raise TraceError(f"{what}{_hint(name, path)}")
+
+
+def _hint(name: str, path: Path) -> str:
+    """Which of the other formats it is, if one of them finds something in it."""
     others = [other for other in FORMATS if other != name and _fits(other, path)]
-    hint = f"; it looks like {others[0]}" if others else ""
-    raise TraceError(f"{path}: nothing of {name} is in it: no line has what it writes of speculation{hint}")
+    return f"; it looks like {others[0]}" if others else ""
 
 
 def _fits(name: str, path: Path) -> bool:
