@@ -55,8 +55,9 @@ def branches(source: RoundSource) -> list[LiveSource]:
 def told(branch: LiveSource) -> str:
     """A branch in words: where it came from and how far it is."""
     parent = branch.header.run.get("parent")
-    off = "the first of this run" if parent is None else f"off {parent} after {branch.forked_at} rounds"
-    return f"{off}, {len(branch)} rounds"
+    off = "the first of this run" if parent is None else f"off {parent} at round {branch.forked_at}"
+    count = len(branch)
+    return f"{off}, {count} round{'' if count == 1 else 's'}"
 
 
 def _akin(path: Path, own: Path) -> bool:

@@ -107,8 +107,8 @@ def test_branches_are_offered_before_files() -> None:
     source.append(source.make() or pytest.fail("no round"))
     branch = source.fork(1)
     assert [offer.source for offer in offers(branch)][:1] == [source]
-    assert offers(branch)[0].about == "the first of this run, 1 rounds"
-    assert offers(source)[0].about == "off main after 1 rounds, 1 rounds"
+    assert offers(branch)[0].about == "the first of this run, 1 round"
+    assert offers(source)[0].about == "off main at round 1, 1 round"
 
 
 async def shown(screen: Screen, words: str) -> None:
@@ -160,7 +160,7 @@ async def test_branches_are_listed_shown_renamed_and_compared() -> None:
         branch = screen.session.source
         assert [each.name for each in source.branches] == ["main", "fork1"]
         await screen.press("L")
-        assert "off main after 4 rounds, 7 rounds" in screen.text
+        assert "scripted k 2 bar 2   off main at round 4, 7 rounds, goes on" in screen.text
         await screen.press("r", *["backspace"] * 5, *"short", "enter")
         assert [each.name for each in source.branches] == ["main", "short"]
         assert branch.header.run["branch"] == "short"

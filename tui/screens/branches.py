@@ -42,13 +42,14 @@ class BranchesScreen(ListingScreen):
         state = "shown  " if branch is self._here else "       "
         going = "" if branch.end is not None else ", goes on"
         name = left(safe(branch.name, self.marks), 12, self.marks)
-        set_ = branch.header.options
-        options = f"k {set_.get('k')}  bar {rule_of(set_).bar:.2f}"
+        header = branch.header
+        drafter = "none" if header.drafter is None else header.drafter.kind
+        options = f"{drafter} k {header.options.get('k')} bar {rule_of(header.options).bar:g}"
         return (
             Span(name, Role.STRONG),
             Span(f" {state}", Role.KEY),
+            Span(f"{left(safe(options, self.marks), 20, self.marks)} ", Role.DIM),
             Span(f"{told(branch)}{going}"),
-            Span(f"  {safe(options, self.marks)}", Role.DIM),
         )
 
     def enter(self, index: int) -> None:
