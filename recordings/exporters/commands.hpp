@@ -140,7 +140,7 @@ class Commands {
         std::thread([this, stream] { read(stream); }).detach();
     }
 
-    // Waits for the next one. The end of stdin, and damage there, is a `quit` behind all that came before.
+    // Waits for the next one. The end of stdin, and damage there, is a `quit` after all that came before.
     Value next() {
         std::unique_lock<std::mutex> lock(mutex_);
         come_.wait(lock, [this] { return !waiting_.empty(); });
@@ -149,7 +149,7 @@ class Commands {
         if (overtakes(command)) --overtaking_;
         return command;
     }
-    // Whether a `pause` or a `quit` came behind the command that is being carried out: make no other round.
+    // Whether a `pause` or a `quit` came after the command that is being carried out: make no other round.
     bool interrupted() const { return overtaking_ > 0; }
 
   private:

@@ -42,7 +42,7 @@ class Counts:
                 self._behind[TEXT[i - length : i]][byte] += 1
 
     def row(self, tokens: Sequence[int]) -> Floats:
-        """The logits behind ``tokens``, ``[vocab]``."""
+        """The logits after ``tokens``, ``[vocab]``."""
         counted, last = np.full(VOCAB, 0.01, np.float32), bytes(tokens[-self._order :])
         while last not in self._behind:
             last = last[1:]

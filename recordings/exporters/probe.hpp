@@ -190,7 +190,7 @@ class Probe {
         Map end;
         write("end", end.put("reason", reason).put("rounds", rounds_).put("emitted", emitted_).join(more));
     }
-    // A fork: behind the first `rounds` rounds of the run, which emitted so many tokens and end at `pos`.
+    // A fork: after the first `rounds` rounds of the run, which emitted so many tokens and end at `pos`.
     void go_back(int rounds, int pos, int emitted) { rounds_ = rounds, pos_ = pos, emitted_ = emitted; }
     // Any record.
     void write(const char *type, const Map &fields) {

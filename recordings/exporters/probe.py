@@ -38,7 +38,7 @@ class Probe:
         self._put("prefill", {"positions": positions, "next": first} | more)
 
     def round(self, form: str, t1: int, drafts: Sequence[int], targets: Sequence[int], take: int, **more: Any) -> None:
-        """No ``targets``: the base was not asked, as behind the last token of an engine that stops there."""
+        """No ``targets``: the base was not asked, as after the last token of an engine that stops there."""
         emitted = more.get("emitted", [t1, *drafts[:take]])
         row: dict[str, Any] = {"index": self._rounds, "form": form, "pos": self._pos, "t1": t1, "drafts": drafts}
         row |= {"take": take, "emitted": emitted}

@@ -18,7 +18,7 @@ class Engine {
   public:
     explicit Engine(std::FILE *out) : probe_(out) {}
 
-    // A run, from its beginning or as a fork behind the first `kept` rounds.
+    // A run, from its beginning or as a fork after the first `kept` rounds.
     void begin(int kept = -1) {
         Map run = Map{}.put("id", "toy").put("branch", branches_ == 0 ? "main" : "fork" + std::to_string(branches_));
         if (kept >= 0) run.put("parent", parent_).put("forked_at", kept);
@@ -39,7 +39,7 @@ class Engine {
             drafts.push_back(text.size() % 5 == 0 ? 1 : choice(text));
             text.push_back(drafts.back());
         }
-        // The verify pass: the base's choice behind t1, and behind each draft.
+        // The verify pass: the base's choice after t1, and after each draft.
         const auto before = static_cast<std::ptrdiff_t>(text_.size());
         for (int row = 0; row <= limit; ++row) targets.push_back(choice({text.begin(), text.begin() + before + 1 + row}));
         int take = 0;
