@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from engine.ngrams import repeated_ngrams
 from engine.records import End, Prefill, Round
+from engine.summary import summary_of
 
 PHASES = ("draft", "step", "verify", "accept", "rollback", "other")
 READ = ("form", "reason", "limit", "drafts", "n_drafts", "verified", "take", "emitted", "n_emitted", "cut", "ms")
@@ -166,11 +167,11 @@ class Stats(Costs):
         detail: str = "full",
         tokens: Sequence[int] | None = None,
     ) -> dict[str, Any]:
-        """All figures under their public names; unknown is ``None``."""
+        """All figures under their public names; unknown is ``None``. Of an import without rounds, what its end says."""
         measured = measured_plain_ms(prefill, end)
         position = self.by_position
         wall = sum(map(sum, self.ms.values()))
-        return {
+        figures = {
             "rounds": self.rounds,
             "plain_rounds": self.plain_rounds,
             "drafted": self.drafted,
@@ -196,6 +197,7 @@ class Stats(Costs):
             "repeated_8grams": None if tokens is None else repeated_ngrams(tokens),
             "detail": detail,
         }
+        return figures if self.rounds or self.plain_rounds or end is None else {**figures, **summary_of(end.stats)}
 
 
 def measured_plain_ms(prefill: Prefill | None, end: End | None) -> float | None:

@@ -7,13 +7,11 @@ from engine.commands import run_options as flag
 from engine.commands.json_text import as_lines
 from engine.commands.reading import TracePath, finish, open_trace
 from engine.commands.saying import printable, say
-from engine.records import End
 from engine.stats import READ, Stats
 
 if TYPE_CHECKING:
     from engine.trace.reader import Trace
 
-_COUNTS = ("rounds", "plain_rounds", "drafted", "verified", "accepted", "emitted", "batches", "steps")
 POSITIONS = (
     ("unconditional", "of all drafted rounds"),
     ("drafted_only", "of the rounds that drafted so far"),
@@ -37,8 +35,7 @@ def figures_of(source: "Trace") -> dict[str, Any]:
         counted.add(round_)
         if tokens is not None:
             tokens = _longer(tokens, round_.emitted)
-    figures = counted.as_map(source.prefill, source.end, source.header.detail, tokens)
-    return figures if len(source) or source.end is None else {**figures, **_imported(source.end)}
+    return counted.as_map(source.prefill, source.end, source.header.detail, tokens)
 
 
 def _longer(tokens: "array[int]", emitted: tuple[int, ...] | None) -> "array[int] | None":
@@ -50,17 +47,6 @@ def _longer(tokens: "array[int]", emitted: tuple[int, ...] | None) -> "array[int
     except OverflowError:
         return None
     return tokens
-
-
-def _imported(end: End) -> dict[str, Any]:
-    """The figures of an imported summary, which has no rounds to count: those of its end record, else unknown."""
-    if end.stats.get("detail") != "summary":
-        return {}
-    position = end.stats.get("per_position")
-    row = position.get("unconditional") if isinstance(position, dict) else None
-    known = {**dict.fromkeys(_COUNTS), **end.stats}
-    known["per_position"] = {"unconditional": row or [], "drafted_only": [], "conditional": []}
-    return known
 
 
 def table(figures: dict[str, Any]) -> str:

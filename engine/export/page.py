@@ -39,8 +39,6 @@ def html_chunks(trace: Trace) -> Iterator[str]:
     series, findings = series_of(trace), audit(trace.records(), trace.torn)
     yield from _head(trace)
     figures = series.stats.as_map(trace.prefill, trace.end, trace.header.detail)
-    if not len(trace) and trace.end is not None:
-        figures = {**figures, **{key: value for key, value in trace.end.stats.items() if key in figures}}
     yield _figures(figures)
     if len(trace):
         picture = svg(series, one_line(trace.header.base.name), style=False)
@@ -79,16 +77,11 @@ def _device(device: dict[str, Any]) -> str:
 
 def _figures(figures: dict[str, Any]) -> str:
     cells = [
-        f"<div><dt>{label}</dt><dd>{escape(_number(figures[key], form))}</dd></div>"
+        f"<div><dt>{label}</dt><dd>{format(figures[key], form)}</dd></div>"
         for label, key, form in _FIGURES
         if figures.get(key) is not None
     ]
     return f'<dl class="figures">{"".join(cells)}</dl>\n'
-
-
-def _number(value: Any, form: str) -> str:
-    known = isinstance(value, int | float) and not isinstance(value, bool)
-    return format(int(value) if form == "d" else value, form) if known else one_line(str(value))
 
 
 def _findings(findings: list[Finding], trace: Trace) -> Iterator[str]:

@@ -1,13 +1,17 @@
 """Files that hold totals only: a summary, and no invented round."""
 
+import math
 from pathlib import Path
 
 import pytest
 
 from engine.errors import Refused
+from engine.records import BaseInfo, End, Header
+from engine.stats import Stats
 from engine.trace import importers
 from engine.trace.importers.request import Totals
 from engine.trace.reader import open_trace
+from engine.trace.writer import TraceWriter
 from tests.cli.commands import specstep
 
 SAMPLES = Path(__file__).parent / "samples"
@@ -59,6 +63,23 @@ def test_the_figures_of_a_summary_are_those_of_its_file(tmp_path: Path) -> None:
     assert (figures["rounds"], figures["draft_acceptance_rate"]) == (8, pytest.approx(13 / 30))
     assert (figures["detail"], figures["plain_rounds"], figures["verified"]) == ("summary", None, None)
     assert "0.433" in specstep("stats", path).out
+    assert specstep("export", path, "--to", "json", "-o", "-").json["stats"] == figures
+    assert specstep("diff", path, path, "--json").json["left"]["figures"] == figures
+    assert "<dd>0.433</dd>" in specstep("export", path, "--to", "html", "-o", "-").out
+
+
+@pytest.mark.parametrize("value", ["\x1b[31m", [1], {"a": 1}, math.nan, -1, True, b"\xff"], ids=repr)
+def test_what_a_summary_says_and_is_no_figure_is_not_known(value: object, tmp_path: Path) -> None:
+    path, names = tmp_path / "run.msgpack", list(Stats().as_map())
+    end = End(reason="stop", stats={**dict.fromkeys([*names, "more"], value), "detail": "summary"})
+    with TraceWriter(path) as writer:
+        writer.write(Header(version=1, minor=0, base=BaseInfo(name="base"), detail="counts"))
+        writer.write(end)
+    figures = specstep("stats", path, "--json").json
+    assert list(figures) == names
+    assert (figures["emitted"], figures["ms"], figures["per_position"]["unconditional"]) == (None, {}, [])
+    for words in (("stats",), ("export", "--to", "html", "-o", "-"), ("export", "--to", "svg", "-o", "-")):
+        assert specstep(*words, path).code == 0
 
 
 def test_totals_of_several_requests_add_up(tmp_path: Path) -> None:
