@@ -9,6 +9,8 @@ from engine.conditions.page import WHERE as CONDITIONS_PAGE
 from engine.process.protocol import COMMANDS, PROTOCOL, Done, Hello, Quit, Step
 from engine.process.server import FAULT_CODES
 from engine.process.until import END
+from engine.provider import Provider
+from engine.request import LiveRequest
 from tests.process.engines import Reply, served
 
 PAGE = (Path(__file__).parents[2] / "recordings" / "PROTOCOL.md").read_text(encoding="utf-8")
@@ -38,3 +40,9 @@ def test_its_example_is_what_comes() -> None:
     sent = [str(record.__struct_config__.tag) for reply in replies for record in (*reply.records, reply.done)]
     useful = [name for name in ("hello", *sent) if name != "tokens"]
     assert useful == [name for name in shown if name != "tokens"]
+
+
+def test_it_names_what_a_run_is_opened_with() -> None:
+    (row,) = re.findall(r"^\| `open` \|.*$", section("What goes in"), re.MULTILINE)
+    assert {name for name in LiveRequest.__struct_fields__ if f"`{name}`" not in row} == {"fault"}
+    assert all(f"`{name}`" in row for name in Provider.__struct_fields__)
