@@ -7,6 +7,7 @@ COMMANDS = {
     "record": "engine.commands.record:record",
     "stats": "engine.commands.stats:stats",
     "audit": "engine.commands.audit:audit",
+    "check": "engine.commands.check:check",
     "diff": "engine.commands.diff:diff",
     "show": "engine.commands.show:show",
     "conditions": "engine.commands.conditions:conditions",
