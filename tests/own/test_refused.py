@@ -17,11 +17,33 @@ ONES = np.ones(32, np.float32)
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match=r"model.gguf: no such GGUF file"):
+    with pytest.raises(ModelError, match=r"model.gguf: no such model file"):
         Plan(tmp_path / "model.gguf", CHOICES)
 
 
-@pytest.mark.parametrize("content", [b"", b"GGUF", b"not a model at all, but long enough for a header", b"GGUF" * 100])
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [(b"", "the file is empty"), (b"version https://git-lfs.github.com/spec/v1\n", "a pointer of Git LFS")],
+)
+def test_a_file_that_was_not_fetched_is_told(tmp_path: Path, content: bytes, says: str) -> None:
+    (tmp_path / "model.gguf").write_bytes(content)
+
+    with pytest.raises(ModelError, match=rf"model\.gguf: {says}"):
+        Plan(tmp_path / "model.gguf", CHOICES)
+
+
+@pytest.mark.parametrize("names", [["a.Q4.gguf", "b.gguf"], []])
+def test_a_folder_is_told_from_the_files_in_it(tmp_path: Path, names: list[str]) -> None:
+    for name in names:
+        (tmp_path / name).touch()
+
+    with pytest.raises(
+        ModelError, match=f"a folder, and a GGUF file is needed; in it is {', '.join(names) or 'no GGUF'}"
+    ):
+        Plan(tmp_path, CHOICES)
+
+
+@pytest.mark.parametrize("content", [b"GGUF", b"not a model at all, but long enough for a header", b"GGUF" * 100])
 def test_a_file_that_is_no_gguf_file_is_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "model.gguf"
     path.write_bytes(content)

@@ -10,7 +10,7 @@ from gguf.quants import dequantize
 from numpy.typing import NDArray
 
 from engine.errors import ModelError
-from engine.unloadable import reason
+from engine.unloadable import problem_of, reason
 
 Value = TypeVar("Value")
 
@@ -36,8 +36,11 @@ class GgufFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
-            if not path.is_file():
-                raise ModelError(f"{path}: no such GGUF file")
+            if path.is_dir():
+                there = ", ".join(sorted(each.name for each in path.glob("*.gguf"))) or "no GGUF file"
+                raise ModelError(f"{path}: a folder, and a GGUF file is needed; in it is {there}")
+            if (problem := problem_of(path)) is not None:
+                raise ModelError(problem)
             self._reader = _Reader(path)
         except OSError as error:
             raise ModelError(f"{path}: it cannot be read: {reason(error)}") from error
