@@ -298,3 +298,11 @@ def test_the_command_tells_bad_input_apart(tmp_path: Path) -> None:
     torn = specstep("check", tmp_path / "torn.msgpack")
     assert torn.code == 3
     assert "choices" in torn.out
+
+
+def test_the_page_names_every_suspect_as_it_is() -> None:
+    page = (RECORDINGS / "CHECK.md").read_text(encoding="utf-8")
+    rows = [
+        tuple(cell.strip() for cell in line.split("|")[1:-1]) for line in page.splitlines() if line.startswith("| `")
+    ]
+    assert rows == [(f"`{suspect.name}`", suspect.sentence) for suspect in SUSPECTS]
