@@ -18,6 +18,7 @@ SPEEDS = (1, 2, 4, 8, 16, 32, 64)
 
 ENDLESS = 10**9
 """Rounds owed by a run without an end of its own."""
+_NOTHING = "there is no round yet to go back from"
 _MANY = 6
 """Digits of a pending count: nobody means more."""
 
@@ -59,6 +60,11 @@ class Session:
     def speed(self) -> int:
         """Rounds a second when playing."""
         return SPEEDS[self._speed]
+
+    @property
+    def rate(self) -> str:
+        """The speed in words."""
+        return f"{self.speed} round{'' if self.speed == 1 else 's'} a second"
 
     @property
     def last(self) -> int:
@@ -128,7 +134,9 @@ class Session:
         """Go back by whole rounds, not before the first."""
         self._drop_debts()
         target = self.moment.index - count
-        if self.moment == Moment(0):
+        if self.moment.index < 0:
+            self.note = _NOTHING
+        elif self.moment == Moment(0):
             self.note = "this is the first round"
         self.moment = Moment(max(target, min(0, self.last)))
 
@@ -150,6 +158,7 @@ class Session:
         self._drop_debts()
         index, phase = self.moment.index, self.moment.phase
         if index < 0:
+            self.note = _NOTHING
             return
         earlier = [other for other in phases_of(self.round(index)) if other < phase]
         if earlier:
@@ -218,8 +227,13 @@ class Session:
                 self.playing = False
 
     def faster(self, step: int) -> None:
-        """Change the speed by so many notches."""
-        self._speed = max(0, min(self._speed + step, len(SPEEDS) - 1))
+        """Change the speed by so many notches; said while nothing plays that would show it."""
+        wanted = self._speed + step
+        self._speed = max(0, min(wanted, len(SPEEDS) - 1))
+        if wanted != self._speed:
+            self.note = f"{self.rate} is the {'most' if step > 0 else 'least'}"
+        elif not self.playing:
+            self.note = f"{self.rate} when {self.key('run.play')} runs it"
 
     def interrupt(self) -> None:
         """Stop playing and want no more rounds; a pending count is dropped."""

@@ -103,7 +103,7 @@ def _state(session: Session, busy: str, keys: tuple[Key, ...]) -> tuple[str, str
     if session.running or session.owed > 1:
         return "running", f"{session.running or f'{session.owed} more rounds'}, {shown('run.interrupt', keys)} stops"
     if session.playing:
-        return "running", f"{session.speed} rounds a second"
+        return "running", session.rate
     if session.at_end and session.ended and not session.note:
         return _end(session.source)
     return "paused", session.note or _pause(session, keys)

@@ -378,3 +378,16 @@ async def test_what_is_typed_ahead_goes_to_the_prompt_that_a_key_opens() -> None
         assert screen.app.screen.query_one(Input).value == "12"
         await screen.press("enter")
         assert screen.session.moment.index == 12
+
+
+async def test_a_key_that_has_nothing_to_do_says_why() -> None:
+    async with running(live(), (80, 24)) as screen:
+        for key, says in (
+            ("p", "there is no round yet to go back from"),
+            ("S", "there is no round yet to go back from"),
+            ("plus", "8 rounds a second when space runs it"),
+            ("enter", "enter is for 6 Findings, and to fork in a what-if of a live run"),
+            ("R", "the engine runs in this process: o goes on by other options"),
+        ):
+            await screen.press(key)
+            assert says in screen.lines[-2]

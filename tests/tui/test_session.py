@@ -235,8 +235,20 @@ def test_the_speed_has_a_floor_and_a_ceiling() -> None:
     session = opened(sunk())
     session.faster(-100)
     assert session.speed == 1
+    assert session.note == "1 round a second is the least"
     session.faster(100)
     assert session.speed == 64
+    assert session.note == "64 rounds a second is the most"
+    session.faster(-1)
+    assert session.note == "32 rounds a second when space runs it"
+
+
+def test_before_the_first_round_there_is_nothing_to_go_back_from() -> None:
+    session = Session(live())
+    for go in (session.back, session.out):
+        session.note = ""
+        go()
+        assert session.note == "there is no round yet to go back from"
 
 
 @pytest.mark.parametrize(

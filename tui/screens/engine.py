@@ -111,7 +111,9 @@ class EngineScreen(Frame):
         session = self._session
         source = None if session is None else session.source
         if session is None or not isinstance(source, LiveSource) or source.engine is None:
-            self._forkable()
+            if self._forkable() is not None and session is not None:
+                session.note = f"the engine runs in this process: {session.key('run.options')} goes on by other options"
+                self.after()
         elif source.engine.lost is not None and not self._making:
             self._start_fork(source, len(source), changes.Changes(None, None))
         elif self._making:

@@ -147,6 +147,9 @@ class MainScreen(WalkScreen):
     def action_enter(self) -> None:
         if any(feature.entered() for feature in self.features.values()):
             self.after()
+        elif self._session is not None:
+            key = self._session.key("enter")
+            self.say(f"{key} is for {len(layout.NAMES)} {layout.NAMES[-1]}, and to fork in a what-if of a live run")
 
     def action_theme(self) -> None:
         names = themes.NAMES
