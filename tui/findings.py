@@ -38,6 +38,13 @@ class Found:
             if finding.round is not None:
                 self._by_round[finding.round].append(finding)
 
+    def replace(self, rule: str, findings: "Sequence[Finding]") -> None:
+        """Take in all findings of a rule, in place of those of it that there were."""
+        kept = [finding for finding in self.all if finding.rule != rule]
+        self.all, self.chosen = [], 0
+        self._by_round.clear()
+        self.add([*kept, *findings])
+
     def at(self, index: int) -> "Sequence[Finding]":
         """The findings of a round."""
         return self._by_round.get(index, ())

@@ -65,7 +65,7 @@ async def test_a_killed_engine_leaves_its_rounds_and_is_started_again_at_a_key(r
         assert len(screen.session.source) == 5
 
         await screen.press("R")
-        assert "the engine was started again after round 4: this is restart1, from here on" in screen.lines[-2]
+        assert "the engine was started again: this is restart1, from round 5 on" in screen.lines[-2]
         assert (screen.session.moment.index, len(screen.session.source)) == (4, 5)
         await screen.press("n")
         assert len(screen.session.source) == 6
@@ -125,7 +125,7 @@ async def test_a_fork_that_takes_long_is_shown_like_a_load_and_given_up_with_the
         assert len(screen.session.source) == 3
 
         await screen.press("R")
-        assert "after round 2: this is restart1, from here on" in screen.lines[-2]
+        assert "the engine was started again: this is restart1, from round 3 on" in screen.lines[-2]
         await screen.press("n")
         assert len(screen.session.source) == 4
 

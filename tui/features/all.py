@@ -30,6 +30,7 @@ KEYED = {
     "about": "tui.features.about:About",
     "branches": "tui.features.branches:Branches",
     "candidates": "tui.features.candidates:Candidates",
+    "checking": "tui.features.checking:Checking",
     "compare": "tui.features.compare:Compare",
     "events": "tui.features.events:Events",
     "export": "tui.features.exporting:Exporting",

@@ -36,10 +36,11 @@ class Findings(Feature):
         self._session: Session | None = None
         self._auditing: Auditing | None = None
         self._latest: Report | None = None
+        self._taken = 0
         self._looking: Timer | None = None
 
     def opened(self, session: Session) -> None:
-        self._session, self._auditing, self._latest = session, None, None
+        self._session, self._auditing, self._latest, self._taken = session, None, None, 0
         self._stop_looking()
         self.host.later(lambda: self._begin(session))
 
@@ -153,7 +154,7 @@ class Findings(Feature):
         session, made, self._latest = self._session, self._latest, None
         if session is None or made is None:
             return
-        self._take(session, made.findings[len(session.found.all) :])
+        self._take(session, made.findings[self._taken :])
         session.found.rounds = made.rounds
         self.host.after()
 
@@ -168,6 +169,7 @@ class Findings(Feature):
     # Both.
 
     def _take(self, session: Session, findings: "Sequence[Finding]") -> None:
+        self._taken += len(findings)
         session.found.add(findings)
         for finding in findings:
             if finding.round is not None:

@@ -159,8 +159,8 @@ class EngineScreen(Frame):
             _to_end(self.begin(came))
         session = self._session
         if session is not None and came is not None:
-            again = f"the engine was started again after {_place(came.forked_at)}: " if came.restarted else ""
-            session.note = f"{again}this is {came.name}, from here on"
+            again = "the engine was started again: " if came.restarted else ""
+            session.note = f"{again}this is {came.name}, from round {came.forked_at} on"
         elif session is not None:
             if isinstance(session.source, LiveSource) and session.source.spent:
                 session.source.finish()
@@ -252,10 +252,6 @@ class EngineScreen(Frame):
             self.post_message(self.Forked(forking, await asyncio.wrap_future(begun(forking.make, "fork"))))
         except SpecstepError as error:
             self.post_message(self.Forked(forking, None, error))
-
-
-def _place(rounds: int) -> str:
-    return f"round {rounds - 1}" if rounds else "the prompt"
 
 
 def _to_end(session: Session) -> None:
