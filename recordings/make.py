@@ -157,8 +157,8 @@ acceptance. The prompts of `flip`, `recovery` and `two-pass` open texts that the
 (`engine/models/README.md`).
 
 `faults/` holds a short run for each fault of the gallery (`specstep faults`), `screens/` the pictures of the README.
-`exporters/README.md` is for whoever brings an engine of their own, `FORMAT.md` describes the format, `AUDIT.md` what has
-to hold in a trace, `CHECK.md` how one is held against its model, `CONDITIONS.md` what a breakpoint can ask, and
+`exporters/README.md` is for whoever brings an engine of their own, `FORMAT.md` describes the format, `AUDIT.md` what
+has to hold in a trace, `CHECK.md` how one is held against its model, `CONDITIONS.md` what a breakpoint can ask, and
 `PROTOCOL.md` how to talk to an engine that is a process.
 """
 
