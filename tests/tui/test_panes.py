@@ -186,11 +186,21 @@ def test_the_fallback_says_where_drafting_was_given_up() -> None:
     assert role_of(lines, " 2.0┤") is Role.BAR
 
 
-@pytest.mark.parametrize("width", [36, 58, 90])
-def test_plain_rounds_that_are_not_plotted_are_counted_and_the_cursor_stands_behind_the_curve(width: int) -> None:
+@pytest.mark.parametrize(("width", "says"), [(24, "+24"), (34, "+24"), (40, "24 more plain"), (90, "24 more plain")])
+def test_plain_rounds_that_are_not_plotted_are_counted_and_the_cursor_stands_after_the_curve(
+    width: int, says: str
+) -> None:
     source = Listed([*(drafted(i, 0) for i in range(12)), *(plain(i) for i in range(12, 40))], below=2.0)
     axis = next(line for line in shown(fallback.paint(at(source, 39), UNICODE, width, 14)).splitlines() if "└" in line)
-    assert axis.rstrip().endswith("▸^ 24 more plain")
+    assert axis.rstrip().endswith(f"▸^ {says}")
+
+
+@pytest.mark.parametrize("width", range(12, 60))
+def test_the_curve_ends_over_the_last_drafted_round_at_any_width(width: int) -> None:
+    source = Listed([*(drafted(i, 2) for i in range(30)), *(plain(i) for i in range(30, 50))], below=2.0)
+    lines = shown(fallback.paint(at(source, 0), UNICODE, width, 14)).splitlines()
+    axis = next(line for line in lines if "└" in line)
+    assert abs(len(lines[0]) - axis.index("▲")) <= 1
 
 
 @pytest.mark.parametrize(

@@ -75,8 +75,12 @@ def shown(session: Session, width: int) -> Shown:
     """All rounds; but of the plain ones after the last drafted only a few, they have no mean."""
     series = session.series
     stop = min(session.revealed, series.last_drafted + 1 + max(4, series.last_drafted // 8))
-    more = f" {session.revealed - stop} more plain" if session.revealed > stop else ""
-    room = width - len(more) - 1 if more and 2 * len(more) < width else width
+    more, room = "", width
+    if session.revealed > stop:
+        # The words only where every round still has a cell.
+        words = (f" {session.revealed - stop} more plain", f" +{session.revealed - stop}")
+        more = words[width - len(words[0]) - 1 < stop]
+        room = max(1, width - len(more) - 1)
     cells = max(1, min(room // max(stop, 1), _STRETCH))
     return Shown(stop, cells, spans(stop, room), room, more)
 
@@ -121,9 +125,11 @@ def _columns(session: Session, marks: Marks, part: Shown) -> list[Range | None]:
     if part.stop <= part.room:
         each = part.cells * across
         return [_between(means, x // each, x % each / each) for x in range((part.stop - 1) * each + 1)]
-    columns = []
-    for start, stop in spans(part.stop, part.room * across):
-        swing = means.over(start, stop)
+    columns, pixels = [], part.room * across
+    for x in range(pixels):
+        # There may be more of them than rounds, though fewer cells.
+        start = x * part.stop // pixels
+        swing = means.over(start, max(start + 1, (x + 1) * part.stop // pixels))
         columns.append(Range(*swing) if swing is not None else None)
     return columns
 
@@ -175,7 +181,7 @@ def _axis(session: Session, marks: Marks, width: int) -> Line:
     if beyond:
         row.append(Span(marks.cursor, Role.CURSOR))
     rest = cells - len(part.parts) * part.cells - beyond
-    row.append(Span(part.more if len(part.more) <= rest else "", Role.DIM))
+    row.append(Span(part.more[:rest], Role.DIM))
     return merged(row)
 
 
