@@ -23,7 +23,7 @@ class Tokenizer:
 
     def __init__(self, path: Path) -> None:
         if not path.is_file():
-            raise ModelError(f"{path}: no such tokenizer file: put the model's own there, as its export does")
+            raise ModelError(f"{path}: no such tokenizer file: {_instead(path.parent)}")
         self._library = _parsed(path)
         # A file may say to how many tokens a text was cut or filled when its model was trained.
         self._library.no_truncation()
@@ -104,6 +104,14 @@ def byte_of_character() -> dict[str, int]:
     printable = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
     others = [byte for byte in range(256) if byte not in printable]
     return {chr(byte): byte for byte in printable} | {chr(0x100 + i): byte for i, byte in enumerate(others)}
+
+
+def _instead(folder: Path) -> str:
+    """What to do where there is no ``tokenizer.json``."""
+    slow = next((name for name in ("tokenizer.model", "spiece.model", "vocab.json") if (folder / name).is_file()), None)
+    if slow is None:
+        return "put the model's own there, as its export does"
+    return f"make it of {slow}, as `AutoTokenizer.from_pretrained(FOLDER).save_pretrained(FOLDER)` of transformers does"
 
 
 def _parsed(path: Path) -> Library:

@@ -16,7 +16,16 @@ from engine.errors import EngineFault, ModelError
 from engine.session import Session
 
 QUANTISED = frozenset(
-    {"MatMulNBits", "MatMulInteger", "MatMulIntegerToFloat", "DynamicQuantizeMatMul", "QLinearMatMul", "QGemm"}
+    {
+        "MatMulNBits",
+        "MatMulInteger",
+        "MatMulIntegerToFloat",
+        "DynamicQuantizeMatMul",
+        "QLinearMatMul",
+        "QGemm",
+        "QAttention",
+        "QMoE",
+    }
 )
 """Operators that may quantise the rows of a pass, together or by another kernel where there is one row."""
 ALIKE = 0.01

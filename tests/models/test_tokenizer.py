@@ -132,5 +132,8 @@ def test_a_mark_before_a_text_is_not_read_as_part_of_it(tmp_path: Path) -> None:
 
 
 def test_a_missing_file_is_a_model_error(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="no such tokenizer file"):
+    with pytest.raises(ModelError, match="no such tokenizer file: put the model's own there"):
+        Tokenizer(tmp_path / "tokenizer.json")
+    (tmp_path / "tokenizer.model").touch()
+    with pytest.raises(ModelError, match=r"no such tokenizer file: make it of tokenizer\.model, as `AutoTokenizer"):
         Tokenizer(tmp_path / "tokenizer.json")

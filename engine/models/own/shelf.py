@@ -59,7 +59,7 @@ def added() -> list[Added]:
         paths = sorted(folder.iterdir()) if folder.is_dir() else []
         return [_described(path) for path in paths if path.is_dir() and _NAME.fullmatch(path.name)]
     except OSError as error:
-        raise ModelError(f"{folder}: it cannot be read: {reason(error)}") from error
+        raise ModelError(f"{error.filename or folder}: it cannot be read: {reason(error)}") from error
 
 
 def folder_of(name: str) -> Path | None:
