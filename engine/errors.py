@@ -23,11 +23,15 @@ class EngineFault(SpecstepError):
 
 
 class TraceError(SpecstepError):
-    """A trace that cannot be read (or written) any further; ``byte`` is the offset in the file, where known."""
+    """A trace that cannot be read (or written) any further; ``byte`` is the offset in the file, where known.
+
+    ``file`` names the file where the message does not: it is for who reads several.
+    """
 
     def __init__(self, message: str, byte: int | None = None) -> None:
         super().__init__(message)
         self.byte = byte
+        self.file: str | None = None
 
 
 class NotWritten(TraceError):

@@ -7,11 +7,14 @@ few other keys that are written even when they hold their default (``format``, `
 """
 
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol
 
 import msgspec
 
 FORMAT, VERSION, MINOR = "specstep", 1, 0
+
+MOST = 2**16
+"""A round of which only counts are known drafts and emits no more tokens than that: to read it costs no more either."""
 
 Candidates = tuple[tuple[tuple[int, float], ...], ...]
 """For each row, (token id, logit) pairs, best first."""
@@ -125,8 +128,8 @@ class Round(Record, frozen=True, kw_only=True, tag="round"):
     draft_top: Candidates | None = None
     nonfinite: int | None = None
     width: int | None = None
-    n_drafts: int | None = None
-    n_emitted: int | None = None
+    n_drafts: Annotated[int, msgspec.Meta(le=MOST)] | None = None
+    n_emitted: Annotated[int, msgspec.Meta(le=MOST)] | None = None
     fallback: Window | None = None
     ms: dict[str, float] | None = None
     state: dict[str, Any] | None = None

@@ -8,6 +8,7 @@ import statistics
 from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 from engine.ngrams import repeated_ngrams
@@ -140,20 +141,21 @@ class Stats(Costs):
     @property
     def by_position(self) -> ByPosition:
         """Acceptance by draft position. A round cut by the budget or a stop is in no denominator beyond the cut."""
-        unconditional, drafted_only, conditional = [], [], []
-        for i in range(1, max((offered for offered, *_ in self._shapes), default=0) + 1):
-            offered = reached = judged_here = closed = 0
-            for (open_, take, judged, last), count in self._shapes.items():
-                if open_ >= i:
-                    offered += count
-                    reached += count * (take >= i)
-                    judged_here += count * (judged >= i)
-                if last is not None and last < i:
-                    closed += count
-            unconditional.append(reached / (self.rounds - closed))
-            drafted_only.append(reached / offered)
-            conditional.append(_ratio(reached, judged_here))
-        return ByPosition(tuple(unconditional), tuple(drafted_only), tuple(conditional))
+        deepest = max((0, *(offers for offers, *_ in self._shapes)))
+        offered, reached, judged, open_ = ([0] * (deepest + 1) for _ in range(4))
+        for (offers, take, looked_at, last), count in self._shapes.items():
+            # Of each the last position that counts; those before it follow from the sums.
+            offered[max(offers, 0)] += count
+            reached[max(min(take, offers), 0)] += count
+            judged[max(min(looked_at, offers), 0)] += count
+            open_[max(deepest if last is None else min(last, deepest), 0)] += count
+        at_least = [list(accumulate(reversed(ends)))[-2::-1] for ends in (offered, reached, judged, open_)]
+        rows = list(zip(*at_least, strict=True))
+        return ByPosition(
+            tuple(hit / possible for _, hit, _, possible in rows),
+            tuple(hit / tried for tried, hit, _, _ in rows),
+            tuple(_ratio(hit, seen) for _, hit, seen, _ in rows),
+        )
 
     def speedup(self, plain_ms: float | None = None) -> float | None:
         """Mean tokens a round over the break-even."""

@@ -45,7 +45,8 @@ def complain(message: str) -> None:
 
 def complain_of(error: SpecstepError) -> None:
     """An error on stderr; under it the place that it is about, if it shows one."""
-    complain(str(error))
+    file = error.file if isinstance(error, TraceError) else None
+    complain(str(error) if file is None or file in str(error) else f"{file}: {error}")
     for line in error.pointer.splitlines():
         say(f"  {line}", err=True)
 

@@ -90,7 +90,7 @@ class Outlines:
 
 @lru_cache(maxsize=64)
 def _decoder(keys: frozenset[str]) -> "msgspec.msgpack.Decoder[list[Any]]":
-    hints = get_type_hints(Round)
+    hints = get_type_hints(Round, include_extras=True)
     fields: list[Any] = [("type", str, "")]
     for field in msgspec.structs.fields(Round):
         if field.name in keys:

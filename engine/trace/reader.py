@@ -37,6 +37,20 @@ class RawRecord(NamedTuple):
     fields: dict[Any, Any]
 
 
+class _Naming:
+    """Gives the errors of a block the name of the file that they are about."""
+
+    def __init__(self, file: str) -> None:
+        self._file = file
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if isinstance(error, TraceError):
+            error.file = self._file
+
+
 class Trace:
     """A trace file as a ``RoundSource``. Rounds are counted in the order of the file, whatever their ``index`` says.
 
@@ -57,6 +71,7 @@ class Trace:
         self.indexed = False
         self._follow = follow
         self._salvage = salvage
+        self._naming = _Naming(os.fspath(path))
         self._file = ReadAt(path)
         self._framer = Framer()
         self._contents = Contents()
@@ -110,15 +125,17 @@ class Trace:
         """The round at ``index``, 0 .. len - 1; ``IndexError`` outside of it."""
         if not 0 <= index < len(self):
             raise IndexError(f"round {index} of {len(self)}")
-        block = self._block(index // self._contents.every)
-        row = block.rounds[index % self._contents.every]
-        return decode_as(Round, row.data, row.byte)
+        with self._naming:
+            block = self._block(index // self._contents.every)
+            row = block.rounds[index % self._contents.every]
+            return decode_as(Round, row.data, row.byte)
 
     def rounds(self, keys: Iterable[str], start: int, stop: int) -> list[Round]:
         """Rounds ``start`` to ``stop`` with nothing but ``keys`` and what follows of them; see ``Outlines``."""
         if not 0 <= start < stop <= len(self):
             raise IndexError(f"rounds {start} to {stop} of {len(self)}")
-        found = Outlines(keys).read(self._file, self._contents, start, stop, self._stop)
+        with self._naming:
+            found = Outlines(keys).read(self._file, self._contents, start, stop, self._stop)
         if found is None:
             self._contradicted()
             if stop > len(self):
@@ -163,23 +180,26 @@ class Trace:
 
     def records(self, decode: Decode = decode) -> Iterator[AnyRecord | Unknown]:
         """Every record in the order of the file, up to ``torn`` (which is exact once the iterator has ended)."""
-        for byte, data, ends in self._cuts():
-            start = 0
-            for end in ends:
-                yield decode(data[start:end], byte + start)
-                start = end
+        with self._naming:
+            for byte, data, ends in self._cuts():
+                start = 0
+                for end in ends:
+                    yield decode(data[start:end], byte + start)
+                    start = end
 
     def raw_records(self) -> Iterator[RawRecord]:
         """The same as they stand in the file, with the keys and types that this version does not know."""
-        for cut in self._cuts():
-            for byte, data in cut.spans():
-                yield RawRecord(byte, data, fields(data, byte))
+        with self._naming:
+            for cut in self._cuts():
+                for byte, data in cut.spans():
+                    yield RawRecord(byte, data, fields(data, byte))
 
     def types(self) -> Iterator[str]:
         """The type of every record in the order of the file, with no more of it read than that takes."""
-        for cut in self._cuts():
-            for glance, start, stop in zip(glances(cut), cut.starts, cut.ends, strict=True):
-                yield glance.type or str(fields(cut.data[start:stop], cut.byte + start).get("type"))
+        with self._naming:
+            for cut in self._cuts():
+                for glance, start, stop in zip(glances(cut), cut.starts, cut.ends, strict=True):
+                    yield glance.type or str(fields(cut.data[start:stop], cut.byte + start).get("type"))
 
     def refresh(self) -> int:
         """Take in what was appended since; the number of new rounds. A torn tail waits until it is whole."""
@@ -250,7 +270,8 @@ class Trace:
 
     def _set(self, data: bytes, byte: int) -> None:
         try:
-            record = decode(data, byte)
+            with self._naming:
+                record = decode(data, byte)
         except TraceError:
             if self._salvage:
                 return
@@ -274,8 +295,9 @@ class Trace:
         return block
 
     def _record_at(self, byte: int) -> AnyRecord | Unknown | None:
-        data = self._file.first_record(byte, self._stop)
-        return None if data is None else decode(data, byte)
+        with self._naming:
+            data = self._file.first_record(byte, self._stop)
+            return None if data is None else decode(data, byte)
 
     def _contradicted(self) -> None:
         """The offsets do not fit the file: scan if they were the index's, give up if they were our own."""

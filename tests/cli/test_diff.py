@@ -46,6 +46,18 @@ def test_equal_text_with_other_drafts_shows_where_they_first_differ() -> None:
     assert "the drafts first differ at token 3: round 1 of A, 1 of B" in told.out
 
 
+def test_a_round_that_cannot_be_read_is_told_with_its_file(tmp_path: Path) -> None:
+    good, bad = recorded(tmp_path / "good.msgpack"), tmp_path / "bad.msgpack"
+    with open_trace(good) as trace:
+        header = next(trace.raw_records()).data
+    rounds = {"type": "round", "index": 0, "form": "one-pass", "n_drafts": 2**31, "n_emitted": 1}
+    bad.write_bytes(header + msgpack.packb(rounds))
+    for pair in ((good, bad), (bad, good)):
+        told = specstep("diff", *pair)
+        assert told.code == 4
+        assert told.err.startswith(f"specstep: {bad}: the round record at byte {len(header)} cannot be read")
+
+
 def test_other_prompts_are_said_first() -> None:
     told = specstep("diff", ROOT / "recordings" / "flip.msgpack", ROOT / "recordings" / "recovery.msgpack")
     assert told.code == 1

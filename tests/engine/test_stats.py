@@ -1,5 +1,6 @@
 """What is counted, and how."""
 
+import itertools
 import statistics
 from array import array
 
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from engine.base.toy import ToyBase
 from engine.loop import run
 from engine.options import Options
-from engine.records import End, Prefill, Round
+from engine.records import MOST, End, Prefill, Round
 from engine.stats import Stats, median
 from tests.engine.toys import PROMPT, Wanderer, tied_logits
 
@@ -76,6 +77,41 @@ def test_its_counts_are_those_of_the_run(seed: int, skill: float, form: str) -> 
     assert (stats.emitted, stats.batches, stats.steps) == (len(result.tokens), result.batches, result.steps)
     assert stats.rounds + stats.plain_rounds == len(result.rounds)
     assert stats.accepted <= stats.judged <= stats.verified <= stats.drafted
+
+
+def counted(rounds: list[Round]) -> tuple[list[float], list[float], list[float | None]]:
+    """The rates by position, each counted over all rounds again."""
+    rates: tuple[list[float], list[float], list[float | None]] = ([], [], [])
+    for i in itertools.count(1):
+        possible = [r for r in rounds if r.cut is None or i <= (r.take if r.cut == "stop" else r.limit or 0)]
+        tried = [r for r in possible if r.drafted >= i]
+        if not tried:
+            return rates
+        hits = sum(r.take >= i for r in tried)
+        judged = sum(i <= min(r.in_batch, r.take + (r.cut != "stop")) for r in tried)
+        rates[0].append(hits / len(possible))
+        rates[1].append(hits / len(tried))
+        rates[2].append(hits / judged if judged else None)
+    return rates
+
+
+@given(
+    st.lists(
+        st.builds(
+            lambda d, a, cut, left: drafted(d, min(a, d), cut=cut, limit=max(d, left) if cut == "budget" else 9),
+            st.integers(1, 6), st.integers(0, 6), st.sampled_from((None, "stop", "budget")), st.integers(0, 6),
+        )
+    )
+)  # fmt: skip
+def test_the_rates_by_position_are_those_of_a_count_over_all_rounds(rounds: list[Round]) -> None:
+    position = Stats.of(rounds).by_position
+    assert tuple(map(list, position)) == counted(rounds)
+
+
+def test_many_shapes_of_deep_rounds_cost_no_more_than_their_depth_and_their_number() -> None:
+    deep = (Round(index=0, form="one-pass", n_drafts=MOST - i, take=i) for i in range(2000))
+    position = Stats.of(deep).by_position
+    assert (len(position.unconditional), position.conditional[0]) == (MOST, 1999 / 2000)
 
 
 def test_a_round_cut_by_the_budget_is_in_no_denominator_beyond_its_limit() -> None:

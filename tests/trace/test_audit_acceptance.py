@@ -98,6 +98,15 @@ def findings_of(takes: list[int], k: int, period: int | None = None) -> list[Fin
     return [finding for finding in auditor.finish() if finding.rule != "end-missing"]
 
 
+def test_a_take_beyond_all_drafts_is_no_position_to_look_at() -> None:
+    auditor, rng = Audit(Header(version=1, minor=0, base=BaseInfo(name="base"))), random.Random(1)
+    for index in range(300):
+        take, verified = rng.choice((0, 1, 2**31 - 1)), rng.choice((2, 2**31 - 1))
+        drafts = (rng.randrange(9), 2)
+        auditor.feed(Round(index=index, form="one-pass", t1=index, drafts=drafts, take=take, verified=verified))
+    assert not [finding for finding in auditor.finish() if finding.rule == "A17"]
+
+
 def test_fishers_test_of_the_lady_tasting_tea() -> None:
     assert fisher(Share(3, 4), Share(1, 4)) == pytest.approx(17 / 70)
     assert fisher(Share(4, 4), Share(0, 4)) == pytest.approx(1 / 70)

@@ -73,9 +73,12 @@ def test_a_whole_record_that_cannot_be_read_tears_the_trace(tmp_path: Path) -> N
     path.write_bytes(good + msgspec.msgpack.encode({"type": "round", "index": "six", "form": "plain"}))
     with open_trace(path) as trace:
         made = report(trace)
+        assert made.rounds == len(trace) - 1
     assert made.torn is not None
     assert made.torn.byte >= len(good)
-    assert [finding.rule for finding in made.findings] == ["torn"]
+    (finding,) = made.findings
+    assert finding.rule == "torn"
+    assert "Expected `int`, got `str`" in finding.message
 
 
 def test_text_of_a_trace_cannot_command_the_terminal(tmp_path: Path) -> None:

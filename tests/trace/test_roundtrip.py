@@ -8,7 +8,7 @@ import msgspec
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engine.records import AnyRecord, BaseInfo, DrafterInfo, End, Event, Header, Prefill, Round, Window
+from engine.records import MOST, AnyRecord, BaseInfo, DrafterInfo, End, Event, Header, Prefill, Round, Window
 from engine.trace.decoding import decode, fields, glance_at
 from engine.trace.follow import RecordStream
 from engine.trace.writer import TraceWriter
@@ -47,8 +47,8 @@ rounds = st.builds(
     Round,
     index=ids, form=texts, reason=some(texts), pos=some(ids), t1=some(ids), drafts=several(ids), verified=some(ids),
     targets=several(ids), take=st.integers(0, 300), emitted=several(ids), next=some(ids), draft_p=several(numbers),
-    u=several(numbers), top=candidates, draft_top=candidates, n_emitted=some(ids), fallback=some(windows),
-    ms=some(st.dictionaries(texts, numbers, max_size=3)), state=some(maps),
+    u=several(numbers), top=candidates, draft_top=candidates, n_emitted=some(st.integers(0, MOST)),
+    fallback=some(windows), ms=some(st.dictionaries(texts, numbers, max_size=3)), state=some(maps),
 )  # fmt: skip
 events = st.builds(Event, round=some(ids), level=texts, code=texts, message=texts)
 ends = st.builds(End, reason=texts, rounds=some(ids), emitted=some(ids), fell_back_at=some(ids), stats=maps)

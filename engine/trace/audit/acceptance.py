@@ -84,8 +84,9 @@ class Acceptance(Rules):
         if not drafts:
             self._outcome = _UNKNOWN
             return
-        take, verified = round_.take, round_.verified
-        offered = len(drafts) if verified is None else verified
+        # More than was drafted A2 tells of.
+        take, verified = min(round_.take, len(drafts)), round_.verified
+        offered = len(drafts) if verified is None else min(verified, len(drafts))
         rejected = take < offered and round_.cut != "stop"
         if rejected and self._stops and round_.emitted and round_.emitted[-1] in self._stops:
             rejected = False

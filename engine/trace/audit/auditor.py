@@ -23,12 +23,14 @@ from engine.trace.decoding import Unknown
 
 
 class TornAt(Protocol):
-    """Where a trace is torn: the byte offset and the number of the record that is not whole."""
+    """Where a trace is torn and why: the byte offset and the number of the record that is not whole."""
 
     @property
     def byte(self) -> int: ...
     @property
     def record(self) -> int: ...
+    @property
+    def reason(self) -> str: ...
 
 
 class Audit:
@@ -76,8 +78,8 @@ class Audit:
                 None,
                 torn.byte,
                 None,
-                f"the trace is torn at byte {torn.byte}, in record {torn.record}: the writer died there, or the file "
-                "was cut; the records before it are good",
+                f"the trace is torn at byte {torn.byte}, in record {torn.record}: {torn.reason}; the records before it "
+                "are good",
             )
         elif not self._ended:
             self._found.add(

@@ -18,7 +18,7 @@ EVERY = 256
 
 
 class Report(NamedTuple):
-    """All findings of a trace of ``rounds`` rounds; ``torn`` is where it stops making sense, if it does."""
+    """All findings of the ``rounds`` rounds that were looked at; ``torn`` is where the trace stops making sense."""
 
     trace: str
     rounds: int
@@ -66,4 +66,5 @@ def reports(trace: Trace, every: int = EVERY) -> Iterator[Report]:
     except TraceError as error:
         damage = Torn(error.byte or 0, number, str(error))
     torn = damage or trace.torn
-    yield Report(str(trace.path), len(trace), torn, findings + tuple(auditor.finish(torn)))
+    rounds = len(trace) if damage is None else rounds
+    yield Report(str(trace.path), rounds, torn, findings + tuple(auditor.finish(torn)))
