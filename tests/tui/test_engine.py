@@ -130,6 +130,20 @@ async def test_a_fork_that_takes_long_is_shown_like_a_load_and_given_up_with_the
         assert len(screen.session.source) == 4
 
 
+async def test_the_screen_is_left_at_once_while_a_fork_is_made(run: RemoteRun, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forking, "SOON", 0.0)
+    async with stepped(run, 2) as screen:
+        assert run.pid is not None
+        pid = run.pid
+        os.kill(pid, signal.SIGSTOP)
+        await screen.pilot.press("o")
+        screen.app.screen.query_one(Input).value = "drafter=lookup"
+        await screen.pilot.press("enter")
+        await screen.pilot.pause()
+        screen.main.action_quit()
+        assert gone(pid)
+
+
 async def test_other_options_fork_the_run_behind_the_cursor(run: RemoteRun) -> None:
     async with stepped(run, 6) as screen:
         await screen.press("p", "p", "o")

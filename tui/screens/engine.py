@@ -102,7 +102,7 @@ class EngineScreen(Frame):
         source = None if self._session is None else self._session.source
         if source is None:
             self._waiting.give_up()
-        elif self._making and isinstance(source, LiveSource) and source.engine is not None:
+        elif not self.gave_up_fork() and self._making and isinstance(source, LiveSource) and source.engine is not None:
             Thread(target=source.engine.close, daemon=True).start()
         self.app.exit()
 
