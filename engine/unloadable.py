@@ -7,7 +7,9 @@ from pathlib import Path
 from engine.errors import ModelError
 
 _POINTER = b"version https://git-lfs"
-_EXTERNAL_MISSING = re.compile(r'External data path does not exist: "([^"]*)"')
+_EXTERNAL_MISSING = re.compile(
+    r'External data path does not exist: "([^"]*)"|cannot get file size: No such file or directory \[([^\]]*)'
+)
 _EXTERNAL_SHORT = re.compile(r"External initializer: (.*?) offset: .* file_length: (\d+) are out of bounds")
 _SYSTEM = re.compile(r"SystemError : (\d+)")
 _NOT_A_GRAPH = ("Protobuf parsing failed", "No graph was found in the protobuf")
@@ -32,7 +34,7 @@ def problem_of(path: Path) -> str | None:
 def explained(path: Path, message: str) -> str:
     """What onnxruntime said of ``path``, where it is known with what it means."""
     if found := _EXTERNAL_MISSING.search(message):
-        name = Path(found[1]).name
+        name = Path(found[1] or found[2]).name
         return f"{path}: its weights are in {name}, which is not beside it: put both into one folder, names unchanged"
     if found := _EXTERNAL_SHORT.search(message):
         return f"{path}: the file of its weights ends after {found[2]} bytes, before {found[1]}: fetch it again"

@@ -229,6 +229,14 @@ def test_a_file_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyP
         open_folder(folder).load()
 
 
+def test_missing_weights_are_told_as_each_onnxruntime_says_it() -> None:
+    for said in (
+        '[ONNXRuntimeError] : 1 : FAIL : External data path does not exist: "/x/model.onnx.data" (initializer)',
+        "filesystem error: cannot get file size: No such file or directory [/x/model.onnx.data]",
+    ):
+        assert "its weights are in model.onnx.data, which is not beside it" in explained(Path("model.onnx"), said)
+
+
 def test_a_folder_that_may_not_be_entered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = optimum(tmp_path)
 
