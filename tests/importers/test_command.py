@@ -190,3 +190,36 @@ def test_a_log_taken_for_json_is_recognised_too(tmp_path: Path) -> None:
     ends(
         run("vllm", SAMPLES / "sglang.log", "-o", tmp_path / "run"), Exit.UNREADABLE, "no JSON", "it looks like sglang"
     )
+
+
+SPEC = {"per_step_accepted": [1, 2], "per_step_drafted": [2, 2]}
+HUGE = 10**30
+
+
+@pytest.mark.parametrize(
+    ("format_", "text", "says"),
+    [
+        ("vllm", json.dumps({"choices": 5, **SPEC}), ""),
+        ("vllm", json.dumps({**SPEC, "num_spec_tokens": HUGE}), "num_spec_tokens is a number beyond all counts"),
+        ("vllm", json.dumps({**SPEC, "per_step_drafted": [2, 2**31]}), "a round of 2147483648 drafts"),
+        ("vllm", json.dumps({**SPEC, "mean_acceptance_length": HUGE, "draft_acceptance_rate": [[[1]]]}), ""),
+        ("vllm", json.dumps({"id": "\ud800", "model": "\ud800", **SPEC}), ""),
+        ("vllm", '{"per_step_accepted": [' + "9" * 5000 + "]}", "a number has too many digits"),
+        ("sglang", json.dumps({"meta_info": {"spec_verify_ct": 1}, "choices": 5}), ""),
+        ("sglang", '{"meta_info": {"spec_verify_ct": ' + "9" * 5000 + "}}", "meta_info cannot be read"),
+        ("sglang", "Decode batch. accept len: 2.5.1, accept rate: 0.5", ""),
+        ("llama-server", "slot | task 1 | accepted 1/2147483648 draft tokens", "1 of 2147483648 drafts"),
+        ("llama-server", "slot | task 1 | accepted " + "9" * 5000 + "/2 draft tokens", "a cut accept line"),
+        ("llama-server", "draft acceptance rate = 0.5.1 ( 1 accepted / 2 generated)", "nothing of llama-server"),
+    ],
+    ids=range(12),
+)
+def test_values_that_no_engine_writes_are_read_or_named(format_: str, text: str, says: str, tmp_path: Path) -> None:
+    source, target = tmp_path / "source", tmp_path / "made"
+    source.write_text(text)
+    result = run(format_, source, "-o", target)
+    if says:
+        ends(result, Exit.UNREADABLE, says)
+    else:
+        assert result.code == Exit.OK
+        assert specstep("stats", target, "--json").json["detail"] in ("counts", "summary")

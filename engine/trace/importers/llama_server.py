@@ -16,24 +16,27 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import TraceError
+from engine.records import MOST
 from engine.trace.importers.llama_task import Accept, Task
 from engine.trace.importers.request import Found, Request, Totals, count, mapping, number
 from engine.trace.importers.source import LARGEST_DOCUMENT, Problem, lines
 
+_N = r"(\d{1,12})"
+_X = r"(\d{1,12}(?:\.\d{1,12})?)"
 _TASK = re.compile(r"\| task (-?\d+) \|")
 _ACCEPT = re.compile(
-    r"accepted +(\d+) */ *(\d+) draft tokens(?:, new (?:n_tokens|n_past) = (\d+)| (\(restore checkpoint\)))?"
+    rf"accepted +{_N} */ *{_N} draft tokens(?:, new (?:n_tokens|n_past) = {_N}(?!\d)| (\(restore checkpoint\)))?"
 )
 _TORN = re.compile(r"accepted +\d* */? *\d* *draft tok|accepted +\d+ */ *\d*\s*$")
 _TOTALS = re.compile(
-    r"draft acceptance(?: rate)? = +([0-9.]+) \( *(\d+) accepted / *(\d+) generated\)(?:.*mean [a-z ]*= +([0-9.]+))?"
+    rf"draft acceptance(?: rate)? = +{_X} \( *{_N} accepted / *{_N} generated\)(?:.*mean [a-z ]*= +{_X})?"
 )
-_PROMPT = re.compile(r"prompt eval time = +([0-9.]+) ms / +(\d+) tokens")
-_EVAL = re.compile(r"(?<!prompt )eval time = +([0-9.]+) ms / +(\d+) (?:tokens|runs)")
-_FILLED = re.compile(r"prompt (?:processing )?done, n_(?:past|tokens) = (\d+)")
+_PROMPT = re.compile(rf"prompt eval time = +{_X} ms / +{_N} tokens")
+_EVAL = re.compile(rf"(?<!prompt )eval time = +{_X} ms / +{_N} (?:tokens|runs)")
+_FILLED = re.compile(rf"prompt (?:processing )?done, n_(?:past|tokens) = {_N}(?!\d)")
 _KIND = re.compile(r"statistics +([a-z0-9-]+):")
 _STOPPED = re.compile(r"stopped by (EOS|word|limit)")
-_STAMP = re.compile(r"(\d+)\.(\d\d)\.(\d{3})\.(\d{3}) [A-Z] ")
+_STAMP = re.compile(rf"{_N}\.(\d\d)\.(\d{{3}})\.(\d{{3}}) [A-Z] ")
 _CLOCK = re.compile(r"(\d\d):(\d\d):(\d\d)[.,](\d{3,6})")
 
 
@@ -53,7 +56,7 @@ def read(path: Path) -> Found:
             kind = match[1].removeprefix("draft-")
         elif (match := _ACCEPT.search(text)) is not None:
             take, n, held = int(match[1]), int(match[2]), match[3]
-            if take > n > 0:
+            if take > n > 0 or max(take, n) >= MOST:
                 found.problems.append(Problem(line, f"{take} of {n} drafts accepted"))
                 continue
             accept = Accept(take, n, None if held is None else int(held), match[4] is not None, _seconds(text))
@@ -103,7 +106,7 @@ def _seconds(text: str) -> float | None:
 def _take_json(text: str, line: int, found: Found) -> None:
     try:
         body = json.loads(text)
-    except (json.JSONDecodeError, RecursionError):
+    except (ValueError, RecursionError):
         found.problems.append(Problem(line, "not JSON"))
         return
     _take_timings(body, line, found)
@@ -115,7 +118,7 @@ def _take_document(path: Path, found: Found) -> None:
         return
     try:
         body = json.loads(path.read_bytes())
-    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
+    except (ValueError, RecursionError):
         return
     _take_timings(body, 1, found)
 

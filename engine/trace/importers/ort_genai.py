@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from engine.errors import TraceError
-from engine.records import DrafterInfo, Round
+from engine.records import MOST, DrafterInfo, Round
 from engine.trace.importers.request import Found, Request, Totals, count, drafted, mapping, number, plain
 from engine.trace.importers.source import Problem, documents
 
@@ -113,7 +113,7 @@ def _rounds(snapshots: list[Snapshot]) -> tuple[Round, ...] | None:
         if rounds:
             ms = {phase: value for phase, value in ms.items() if value >= 0}
             take, n = after.accepted - before.accepted, after.proposed - before.proposed
-            if take > n or n == 0:
+            if take > n or n == 0 or n >= MOST:
                 return None
             made.append(drafted(n, take, ms))
         elif steps:

@@ -3,8 +3,11 @@
 from typing import Any, NamedTuple
 
 from engine.errors import TraceError
-from engine.records import DrafterInfo, Event, Round
+from engine.records import MOST, DrafterInfo, Event, Round
 from engine.trace.importers.source import Problem
+
+LARGEST = 2**48
+"""No count of a run is larger."""
 
 
 class Totals(NamedTuple):
@@ -47,7 +50,13 @@ class Found(NamedTuple):
 
 
 def drafted(n_drafts: int | None, take: int, ms: dict[str, float] | None = None, **more: Any) -> Round:
-    """A drafted round; it emits ``take + 1`` tokens, its correction belongs to the next round."""
+    """A drafted round; it emits ``take + 1`` tokens, its correction belongs to the next round.
+
+    Raises:
+        TraceError: no round has so many drafts.
+    """
+    if max(n_drafts or 0, take) >= MOST:
+        raise TraceError(f"a round of {max(n_drafts or 0, take)} drafts")
     return Round(index=0, form="one-pass", n_drafts=n_drafts, take=take, n_emitted=take + 1, ms=ms or None, **more)
 
 
@@ -62,17 +71,26 @@ def note(code: str, message: str, level: str = "info") -> Event:
 
 
 def count(values: dict[str, Any], *keys: str) -> int | None:
-    """The first of ``keys`` that is there, as a count. Raises ``TraceError`` if it is no whole number from 0 up."""
+    """The first of ``keys`` that is there, as a count. Raises ``TraceError`` if it is none from 0 to ``LARGEST``."""
     for key in keys:
         value = values.get(key)
         if value is None:
             continue
         if isinstance(value, float) and value.is_integer():
             value = int(value)
-        if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-            raise TraceError(f"{key} is {value!r}, not a count")
+        if not _is_count(value):
+            raise TraceError(f"{key} is {_shown(value)}, not a count")
         return value
     return None
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LARGEST
+
+
+def _shown(value: Any) -> str:
+    text = repr(value) if not isinstance(value, int) or abs(value) <= LARGEST else "a number beyond all counts"
+    return text if len(text) <= 40 else f"{text[:39]}…"
 
 
 def counts(values: dict[str, Any], key: str) -> list[int] | None:
@@ -83,8 +101,8 @@ def counts(values: dict[str, Any], key: str) -> list[int] | None:
     if not isinstance(value, list):
         raise TraceError(f"{key} is not a list")
     for item in value:
-        if not isinstance(item, int) or isinstance(item, bool) or item < 0:
-            raise TraceError(f"{key} holds {item!r}, not a count")
+        if not _is_count(item):
+            raise TraceError(f"{key} holds {_shown(item)}, not a count")
     return value
 
 
@@ -94,6 +112,11 @@ def number(values: dict[str, Any], key: str) -> float | None:
     if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < float("inf"):
         return None
     return float(value)
+
+
+def items(value: Any) -> list[Any]:
+    """A JSON array, or an empty one for anything else."""
+    return value if isinstance(value, list) else []
 
 
 def mapping(value: Any) -> dict[str, Any]:

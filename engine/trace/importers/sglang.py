@@ -16,10 +16,11 @@ from typing import Any
 
 from engine.errors import TraceError
 from engine.trace.importers import steps
-from engine.trace.importers.request import Found, Request, Totals, count, histogram, mapping, note, number
+from engine.trace.importers.request import Found, Request, Totals, count, histogram, items, mapping, note, number
 from engine.trace.importers.source import Problem, lines
 
-_DECODE = re.compile(r"Decode (?:rank )?batch[.,].*?accept len: *([0-9.]+)(?:, *accept rate: *([0-9.]+))?")
+_X = r"(\d{1,12}(?:\.\d{1,12})?)"
+_DECODE = re.compile(rf"Decode (?:rank )?batch[.,].*?accept len: *{_X}(?:, *accept rate: *{_X})?")
 _TORN = re.compile(r"Decode (?:rank )?batch[.,].*accept len")
 _META = re.compile(r"['\"]meta_info['\"]: *(?=\{)")
 _LONGEST = 1_000_000
@@ -55,7 +56,7 @@ def read(path: Path) -> Found:
 def _json(text: str) -> Any:
     try:
         return json.loads(text)
-    except (json.JSONDecodeError, RecursionError):
+    except (ValueError, RecursionError):
         return None
 
 
@@ -63,7 +64,7 @@ def _take(value: Any, line: int, found: Found) -> None:
     for item in value if isinstance(value, list) else (value,):
         body = mapping(item)
         metas = [body.get("meta_info")]
-        metas += [mapping(choice).get("meta_info") for choice in body.get("choices") or ()]
+        metas += [mapping(choice).get("meta_info") for choice in items(body.get("choices"))]
         metas.append(mapping(body.get("sglext")).get("spec_tokens_details"))
         for meta in metas:
             if "spec_verify_ct" in mapping(meta):

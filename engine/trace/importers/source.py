@@ -103,14 +103,14 @@ def _whole(path: Path, rows: list[Line]) -> Document | str:
         return Document(rows[0].number, json.loads(text))
     except json.JSONDecodeError as error:
         return f"line {error.lineno}, column {error.colno}: {error.msg.lower()}"
-    except RecursionError:
-        return "the value is nested too deeply"
+    except (ValueError, RecursionError) as error:
+        return _too_much(error)
 
 
 def _is_json(text: str | None) -> bool:
     try:
         json.loads(text or "")
-    except (json.JSONDecodeError, RecursionError):
+    except (ValueError, RecursionError):
         return False
     return True
 
@@ -129,5 +129,9 @@ def _take(row: Line, found: Documents) -> None:
         found.values.append(Document(row.number, json.loads(text)))
     except json.JSONDecodeError as error:
         found.problems.append(Problem(row.number, f"not JSON ({error.msg.lower()} at column {error.colno})"))
-    except RecursionError:
-        found.problems.append(Problem(row.number, "the value is nested too deeply"))
+    except (ValueError, RecursionError) as error:
+        found.problems.append(Problem(row.number, _too_much(error)))
+
+
+def _too_much(error: ValueError | RecursionError) -> str:
+    return "the value is nested too deeply" if isinstance(error, RecursionError) else "a number has too many digits"

@@ -12,7 +12,7 @@ from typing import Any
 
 from engine.errors import TraceError
 from engine.trace.importers import steps
-from engine.trace.importers.request import Found, Request, count, mapping, number
+from engine.trace.importers.request import Found, Request, count, items, mapping, number
 from engine.trace.importers.source import Problem, documents
 
 _KEYS = ("per_step_accepted", "num_spec_steps", "acceptance_histogram")
@@ -42,7 +42,7 @@ def _responses(value: Any) -> Iterator[dict[str, Any]]:
 def _requests(response: dict[str, Any], name: str) -> Iterator[Request]:
     metrics, usage = mapping(response.get("metrics")), mapping(response.get("usage"))
     name = str(response.get("id") or response.get("request_id") or name)
-    choices = [mapping(choice) for choice in response.get("choices") or response.get("outputs") or ()]
+    choices = [mapping(choice) for choice in items(response.get("choices")) or items(response.get("outputs"))]
     finish = next((c["finish_reason"] for c in choices if c.get("finish_reason")), response.get("finish_reason"))
     for owner in (metrics, response, *choices):
         for key in ("speculative_decoding", "spec_decode_metrics", None):

@@ -3,7 +3,7 @@
 import datetime
 from collections.abc import Sequence
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import msgspec
 
@@ -18,6 +18,7 @@ from engine.version import VERSION as PROGRAM
 
 _TOLD = 100
 """Skipped lines that are told one by one."""
+_LONGEST = 400
 
 
 def choose(found: Found, name: str | None) -> Request:
@@ -81,8 +82,8 @@ def _header(request: Request, source: str) -> Header:
         minor=MINOR,
         created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         writer={"name": "specstep import", "version": PROGRAM},
-        run={"imported": source, "request": request.name},
-        base=BaseInfo(name=request.base or source),
+        run={"imported": source, "request": _text(request.name)},
+        base=BaseInfo(name=_text(request.base or source)),
         drafter=request.drafter or DrafterInfo(kind="unknown", name=source),
         options={} if request.k is None else {"k": request.k},
         detail="counts",
@@ -107,5 +108,24 @@ def _end(request: Request) -> End:
     else:
         known = request.totals or Totals()
         stats, rounds, emitted = totals.as_map(known), 0, 0
-    stats = {**stats, "reason": request.reason, "ttft_ms": request.ttft_ms, "reported": request.reported}
+    reported = _plain(request.reported)
+    stats = {**stats, "reason": request.reason, "ttft_ms": request.ttft_ms, "reported": reported}
     return End(reason=request.reason, rounds=rounds, emitted=emitted, stats=stats)
+
+
+def _plain(value: Any) -> Any:
+    """What an engine says of itself, as far as a trace can hold it: figures and names, and maps of these."""
+    match value:
+        case None | bool() | float():
+            return value
+        case int():
+            return value if abs(value) < 2**63 else None
+        case dict():
+            return {_text(key): None if isinstance(each, dict) else _plain(each) for key, each in value.items()}
+        case _:
+            return _text(value)
+
+
+def _text(value: Any) -> str:
+    """As UTF-8 can hold it, which half of a surrogate pair is not, and no longer than a name is."""
+    return str(value)[:_LONGEST].encode("utf-8", "backslashreplace").decode()
