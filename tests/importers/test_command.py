@@ -203,6 +203,7 @@ HUGE = 10**30
         ("vllm", json.dumps({**SPEC, "num_spec_tokens": HUGE}), "num_spec_tokens is a number beyond all counts"),
         ("vllm", json.dumps({**SPEC, "per_step_drafted": [2, 2**31]}), "a round of 2147483648 drafts"),
         ("vllm", json.dumps({**SPEC, "mean_acceptance_length": HUGE, "draft_acceptance_rate": [[[1]]]}), ""),
+        ("vllm", json.dumps({"metrics": {"time_to_first_token_ms": 10**400}, **SPEC}), ""),
         ("vllm", json.dumps({"id": "\ud800", "model": "\ud800", **SPEC}), ""),
         ("vllm", '{"per_step_accepted": [' + "9" * 5000 + "]}", "a number has too many digits"),
         ("sglang", json.dumps({"meta_info": {"spec_verify_ct": 1}, "choices": 5}), ""),
@@ -212,7 +213,7 @@ HUGE = 10**30
         ("llama-server", "slot | task 1 | accepted " + "9" * 5000 + "/2 draft tokens", "a cut accept line"),
         ("llama-server", "draft acceptance rate = 0.5.1 ( 1 accepted / 2 generated)", "nothing of llama-server"),
     ],
-    ids=range(12),
+    ids=range(13),
 )
 def test_values_that_no_engine_writes_are_read_or_named(format_: str, text: str, says: str, tmp_path: Path) -> None:
     source, target = tmp_path / "source", tmp_path / "made"

@@ -107,9 +107,9 @@ def counts(values: dict[str, Any], key: str) -> list[int] | None:
 
 
 def number(values: dict[str, Any], key: str) -> float | None:
-    """A finite number from 0 up, else ``None``."""
+    """A number from 0 to ``LARGEST``, else ``None``."""
     value = values.get(key)
-    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < float("inf"):
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= LARGEST:
         return None
     return float(value)
 
