@@ -29,6 +29,7 @@ class Forking:
         self._again = self._engine is not None and self._engine.lost is not None
         self._known = 0 if self._engine is None else len(self._engine.stages)
         self._heard = Heard()
+        self._told: tuple[Stage, ...] = ()
         self._key = f"{source.header.base.name}, then {self._title}"
         self._loading = Loading(self._stages, loads.earlier(loads_file(), self._key))
         self._over = Event()
@@ -92,4 +93,6 @@ class Forking:
 
     def _stages(self) -> tuple[Stage, ...]:
         told = self._heard.stages if self._engine is None else self._engine.stages[self._known :]
-        return (Stage(self._title), *told)
+        if len(told) >= len(self._told):
+            self._told = told  # less is told where an engine is gone, or not taken over yet
+        return (Stage(self._title), *self._told)
