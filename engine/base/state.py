@@ -81,8 +81,9 @@ def _state_tensor(session: Session, past: str, present: str, sizes: KeyValueSize
     if type_ not in TYPES:
         raise ModelError(f"{session.name}: {past} is {type_}: a state has to be float or float16")
     open_ = [i for i, size in enumerate(shape) if i and not isinstance(size, int)]
-    # Where more than one axis is open, the one that grows has another name afterwards.
-    growing = [i for i in open_ if len(after) == len(shape) and after[i] != shape[i]] or open_
+    # Where more than one axis is open, the one that grows has another name afterwards; one that is fixed then does not.
+    renamed = [i for i in open_ if len(after) == len(shape) and after[i] != shape[i]]
+    growing = [i for i in renamed if not isinstance(after[i], int)] or renamed or open_
     axis = growing[0] if growing else None
     empty = [1]
     for i in range(1, len(shape)):

@@ -59,7 +59,9 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def holds(self) -> bool:
-        """Whether no token differs by more than a tie, as far as was looked."""
+        """Whether no token differs by more than a tie, nor, where tokens cannot be judged, a probability by as much."""
+        if not self.held.judged:
+            return all((each.apart or 0.0) <= self.tie for each in (self.held.choices, self.held.drafts))
         return not self.held.differing
 
 
@@ -107,7 +109,7 @@ def check(
 
 
 def _explained(held: Held, walked: Walked, suspects: Sequence[Suspect]) -> tuple[Explained, ...]:
-    """The suspects that make most tokens alike, if they make more so than none does."""
+    """The suspects that make most tokens alike, if they make alike at least half of what is not so without them."""
     if not held.differing:
         return ()
     where = [each.round or 0 for tally in (held.choices, held.drafts) for each in tally.first if not each.tie]
@@ -121,8 +123,8 @@ def _explained(held: Held, walked: Walked, suspects: Sequence[Suspect]) -> tuple
             with_it = walked(suspect, rounds, lambda done, before=before: advance(before + done))  # type: ignore[misc]
         except (Refused, EngineFault):
             continue  # these models cannot have it
-        if with_it.equal > without.equal:
-            compared = with_it.choices.compared + with_it.drafts.compared
+        compared = with_it.choices.compared + with_it.drafts.compared
+        if with_it.equal > without.equal and 2 * (compared - with_it.equal) <= without.differing:
             found.append(
                 Explained(
                     name=suspect.name,

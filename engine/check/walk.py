@@ -116,7 +116,7 @@ class Walk:
             if self.held.judged and j < len(drafts):
                 self._compare(self.held.drafts, "draft", round_.index, j, position, traced, own.token, row)
             if j < len(recorded):
-                self.held.drafts.number(recorded[j], float(softmax(row)[traced]))
+                self.held.drafts.number(recorded[j], float((softmax(row) if own.q is None else own.q)[traced]))
             return Pick(traced, own.p, own.confidence, own.q)
 
         anchor: Rows | None = None

@@ -11,7 +11,8 @@ HEAD = """# Faults, recorded
 Each of these faults has been reported of some engine. `specstep record --fault NAME` injects one into a live run, and
 these are recordings of each: open them with `specstep FILE`, or let `specstep audit FILE` find the fault. The header
 of each trace says what was injected. Where no rule can know, a right run or plain decode is recorded beside it:
-`specstep diff` shows where the two part. Made by `specstep faults --record DIRECTORY`, this page too.
+`specstep diff` shows where the two part. `specstep check FILE` needs no right run: it holds a recording against the
+models, row by row, and names a fault of base or drafter. Made by `specstep faults --record DIRECTORY`, this page too.
 
 | fault | what goes wrong | what finds it | round | in the recording |
 |---|---|---|---|---|

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import onnx
 import onnxruntime
 import pytest
 from hypothesis import given, settings
@@ -260,3 +261,16 @@ def test_caches_that_slide_are_given_room_and_cut_as_others_are(
         base.verify(random_tokens(3, at))
         base.rollback(at)
         np.testing.assert_allclose(rows_of(base, tokens[at : at + 4]), wanted[at : at + 4], atol=1e-4)
+
+
+def test_heads_that_are_open_before_a_pass_and_fixed_behind_it_do_not_grow(tmp_path: Path) -> None:
+    folder = optimum(tmp_path)
+    path = folder / "model.onnx"
+    model = onnx.load(path)
+    for value in model.graph.input:
+        if value.name.startswith("past"):
+            value.type.tensor_type.shape.dim[1].dim_param = "heads"
+    onnx.save(model, path)
+
+    wanted = open_folder(optimum(tmp_path / "usual")).load().base.prefill([3, 1, 4]).logits.copy()
+    np.testing.assert_allclose(open_folder(folder).load().base.prefill([3, 1, 4]).logits, wanted, rtol=1e-5, atol=1e-5)

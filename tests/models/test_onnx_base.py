@@ -1,6 +1,8 @@
 """A base on onnxruntime: whatever the widths of its passes, its rows are those of the network."""
 
 import dataclasses
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -223,3 +225,17 @@ def test_a_graph_that_is_no_base_is_a_model_error(bundle: Bundle, graph: str) ->
 def test_a_provider_that_is_not_there_is_a_model_error(bundle: Bundle) -> None:
     with pytest.raises(ModelError, match=r"WarpDriveExecutionProvider: not in this onnxruntime .*CPUExecutionProvider"):
         Session(bundle.folder / "base.onnx", provider=Provider(name="WarpDriveExecutionProvider"))
+
+
+def test_a_pass_that_fails_is_told_by_us_alone(tmp_path: Path) -> None:
+    """onnxruntime would write coloured lines of its own to the terminal before it raises."""
+    write(tmp_path, networks(1))
+    code = (
+        "import sys; from pathlib import Path; from engine.errors import EngineFault\n"
+        "from engine.models.bundled import load_base, open_bundle\n"
+        "base = load_base(open_bundle(Path(sys.argv[1]))); base.vocab_size = 10**6\n"
+        "try: base.step(99999)\n"
+        "except EngineFault: print('told')"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "told\n", "")
