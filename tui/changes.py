@@ -20,6 +20,7 @@ NAMES = (
     "seed",
     "max_tokens",
 )
+_WORDS, _WHOLE = ("form", "sampler"), ("k", "window", "top_k", "seed", "max_tokens")
 
 
 class Changes(NamedTuple):
@@ -45,17 +46,24 @@ def read(text: str, options: dict[str, Any]) -> Changes:
         if name == "drafter":
             drafter = value
         else:
-            changed[SHORT.get(name, name)] = _value(value)
+            changed[SHORT.get(name, name)] = _value(name, value)
     if "temperature" in changed and "sampler" not in changed:
         had = options.get("sampler")
         changed["sampler"] = "greedy" if changed["temperature"] == 0 else "rejection" if had == "greedy" else had
     return Changes(Options.from_map({**options, **changed}) if changed else None, drafter)
 
 
-def _value(text: str) -> int | float | str:
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
+def _value(name: str, text: str) -> int | float | str:
+    if name in _WORDS:
+        return text
+    try:
+        return int(text)
+    except ValueError:
+        pass
+    try:
+        number = float(text)
+    except ValueError:
+        raise Refused(f"{name} is {text!r}: give a number") from None
+    if name in _WHOLE:
+        raise Refused(f"{name} is {text!r}: give a whole number")
+    return number

@@ -2,7 +2,7 @@
 
 from engine.records import Event, RoundSource
 from tui.keys import KEYS, Key, shown
-from tui.lines import Line, Span, fit, spread
+from tui.lines import Line, Span, fit, spread, wrap
 from tui.marks import Marks, Role
 from tui.moment import Phase, phase_name
 from tui.numbers import seconds
@@ -12,6 +12,8 @@ from tui.text import safe
 
 _QUIET = 3
 """Seconds without a new round after which a run that is followed is said to be quiet."""
+_LINES = 5
+"""Lines that a long note takes at most."""
 _UNEVEN = ("quantised-rows", "plain-width", "batch-differs")
 _REASONS = {
     "max_tokens": "max_tokens is reached",
@@ -42,12 +44,39 @@ def why(session: Session, busy: str, marks: Marks, width: int, story: str = "", 
     """Why the screen stands still, or what it is doing; ``story`` where there is nothing more to say."""
     state, detail = _state(session, busy, keys)
     detail = detail or (story if state == "paused" else "")
-    spans = [Span(f" {state}", Role.FAULT if state == "fault" else Role.STRONG)]
+    spans = [_named(state)]
     if detail:
         spans.append(Span(f"  {safe(detail, marks)}", Role.TEXT))
-    lost = getattr(getattr(session.source, "engine", None), "lost", None)
-    help_ = f"; {shown('run.restart', keys)} starts it again" if state == "fault" and lost is not None else ""
+    help_ = _help(session, state, keys)
     return (*fit(tuple(spans), width - len(help_), marks), *((Span(help_),) if help_ else ()))
+
+
+def whole(session: Session, busy: str, marks: Marks, width: int, keys: tuple[Key, ...] = KEYS) -> list[Line]:
+    """A note or a fault that ``why`` would have to cut, over several lines; none where it fits.
+
+    What is said of every round is not among them: the panes would move at each.
+    """
+    state, detail = _state(session, busy, keys)
+    if session.count or not detail or not (session.note or state == "fault"):
+        return []
+    text = f"{safe(detail, marks)}{_help(session, state, keys)}"
+    if len(state) + len(text) + 3 <= width:
+        return []
+    lines = wrap(f"{state} {text}", width - 3)
+    rest = "".join(span.text for span in lines[0])[len(state) :]
+    lines[0] = (_named(state), Span(f" {rest}"))
+    if len(lines) > _LINES:
+        lines[_LINES - 1] = (*lines[_LINES - 1], Span(f" {marks.ellipsis}"))
+    return [lines[0], *((Span(" "), *line) for line in lines[1:_LINES])]
+
+
+def _named(state: str) -> Span:
+    return Span(f" {state}", Role.FAULT if state == "fault" else Role.STRONG)
+
+
+def _help(session: Session, state: str, keys: tuple[Key, ...]) -> str:
+    lost = getattr(getattr(session.source, "engine", None), "lost", None)
+    return f"; {shown('run.restart', keys)} starts it again" if state == "fault" and lost is not None else ""
 
 
 def pending(session: Session, marks: Marks, width: int) -> Line:

@@ -238,6 +238,24 @@ def test_changes_are_read_as_they_are_typed(text: str, changed: dict[str, object
     assert changes.read(text, options) == (expected, drafter)
 
 
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [("bar=x", "bar is 'x': give a number"), ("window=2.5", "window is '2.5': give a whole number")],
+)
+def test_a_value_that_is_no_number_is_refused_in_plain_words(text: str, says: str) -> None:
+    with pytest.raises(Refused, match=f"^{says}$"):
+        changes.read(text, Options().as_map())
+
+
+async def test_what_is_too_long_for_the_line_is_told_whole_above_it(run: RemoteRun) -> None:
+    async with running(LiveSource(run, run), size=(80, 24)) as screen:
+        await screen.press("o")
+        screen.app.screen.query_one(Input).value = "drafter=foo"
+        await screen.press("enter")
+        assert "the toy base has no drafter 'foo', it has" in screen.text
+        assert "and none" in screen.text
+
+
 @pytest.mark.parametrize("text", ["k", "k=", "speed=3", "k=many", "k=0", "tau=2", "sampler=gumbel", "stop_tokens=3"])
 def test_changes_that_make_no_sense_are_refused(text: str) -> None:
     with pytest.raises(Refused):

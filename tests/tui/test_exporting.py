@@ -44,7 +44,7 @@ async def test_the_end_of_the_name_says_what_is_written(name: str, begins: str, 
         async with running(trace, (100, 30)) as screen:
             await screen.press("3", "n")
             await export(screen, tmp_path / name)
-            assert "written: " in screen.lines[-2]
+            assert "written: " in screen.text
 
             text = (tmp_path / name).read_text(encoding="utf-8")
             assert text.lower().startswith(begins)
@@ -104,7 +104,7 @@ async def test_copy_goes_to_the_clipboard_and_to_a_file_and_says_both() -> None:
         assert not steers(copied.replace("\n", ""))
         (file,) = paths.copies_dir().iterdir()
         assert file.read_text(encoding="utf-8") == copied
-        assert "copied to the clipboard and " in screen.lines[-2]
+        assert "copied to the clipboard and " in screen.text
 
         await screen.press("y")
         assert len(list(paths.copies_dir().iterdir())) == 2
@@ -115,7 +115,7 @@ async def test_a_copy_without_a_file_is_still_in_the_clipboard(tmp_path: Path) -
     async with running(finished(live()), (120, 40)) as screen:
         await screen.press("y")
         assert screen.app.clipboard
-        assert "clipboard only, not to a file" in screen.lines[-2]
+        assert "clipboard only, not to a file" in screen.text
 
 
 async def test_the_round_as_json_is_what_show_writes(tmp_path: Path) -> None:

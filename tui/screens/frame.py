@@ -45,6 +45,7 @@ class Frame(Screen[None]):
             yield from layout.panes()
         yield Rows("caption")
         yield Bar("status")
+        yield Rows("more")
         yield Bar("footer")
 
     def on_mount(self) -> None:
@@ -109,9 +110,11 @@ class Frame(Screen[None]):
             pane.set_class(number > 1 and number != layout.ROUNDS and not alone and self._is_right(number), "-right")
             title = layout.tabs(self.active, columns - 2) if alone and shown else layout.title(number, self.active)
             pane.show(focused if shown else view, title, layout.note(number, session, self.marks) if session else "")
+        long = self._long(session, busy, columns)
         self.query_one("#caption", Rows).show(self.caption(columns), by_role)
+        self.query_one("#more", Rows).show(long[1:], by_role)
         self._bar("header", lambda width: self._header(session, width), by_role)
-        self._bar("status", lambda width: self._status(session, busy, width), by_role)
+        self._bar("status", lambda width: long[0] if long else self._status(session, busy, width), by_role)
         playing = session is not None and (session.playing or session.owed > 0 or session.running != "")
         self._bar("footer", lambda width: self._footer(session, width, playing), by_role)
 
@@ -133,6 +136,12 @@ class Frame(Screen[None]):
         if session is None:
             return (Span(" specstep", Role.STRONG), Span(f"  {self._waiting.title}", Role.DIM))
         return status.header(session, self.marks, width)
+
+    def _long(self, session: Session | None, busy: str, width: int) -> list[Line]:
+        """What the line of the status has no room for, where the terminal is high enough for more."""
+        if session is None or self.awaited is not None or not self.has_class("-tall"):
+            return []
+        return status.whole(session, busy, self.marks, width, self.keys)
 
     def _status(self, session: Session | None, busy: str, width: int) -> Line:
         waiting = self.awaited
