@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     from engine.records import RoundSource
     from engine.request import LiveRequest
     from tui.live import LiveSource, Stepper
+
+
+_ENDS = 10.0
+"""Seconds within which an opening that was given up has ended its engine."""
 
 
 class Ahead:
@@ -74,6 +79,8 @@ class Live:
         self._engine: RemoteRun | None = None
         self._given_up = False
         self._heard = Heard()
+        self._idle = Event()
+        self._idle.set()
         request = wanted.request
         self._key = loads.key_of(request.model, request.provider.name, "screen")
         if wanted.engine is not None:
@@ -102,6 +109,28 @@ class Live:
         Raises:
             SpecstepError: any of it cannot be done.
         """
+        self._idle.clear()
+        try:
+            return self._opened()
+        finally:
+            self._idle.set()
+
+    @property
+    def stuck(self) -> bool:
+        """Whether a model is being loaded in this process, which nobody wants any more and nobody can stop."""
+        source = self._source
+        return self._wanted.in_process and (source is None or source.forking)
+
+    def close(self) -> None:
+        """End the run and the recording. An engine that is still being started is waited for, to be ended too."""
+        if not self._wanted.in_process:
+            self._idle.wait(_ENDS)
+        if self._source is not None:
+            self._source.branches[-1].close()
+        elif self._engine is not None:
+            self._engine.close()
+
+    def _opened(self) -> "LiveSource":
         from tui.live import LiveSource  # noqa: PLC0415 (after the first paint, as all below)
 
         run: Stepper
@@ -122,19 +151,6 @@ class Live:
             run = Recorder(run, self._wanted.record)
         self._source = LiveSource(run, self._engine)
         return self._source
-
-    @property
-    def stuck(self) -> bool:
-        """Whether a model is being loaded in this process, which nobody wants any more and nobody can stop."""
-        source = self._source
-        return self._wanted.in_process and (source is None or source.forking)
-
-    def close(self) -> None:
-        """End the run and the recording."""
-        if self._source is not None:
-            self._source.branches[-1].close()
-        elif self._engine is not None:
-            self._engine.close()
 
     def _started(self) -> "RemoteRun":
         from engine.process.launch import elsewhere, local  # noqa: PLC0415

@@ -9,6 +9,7 @@ import pytest
 
 from engine.errors import EngineFault, Refused
 from engine.loading import Loading
+from engine.process.remote import RemoteRun
 from engine.records import RoundSource
 from engine.stages import Stage
 from tests.limits import HANG
@@ -16,6 +17,7 @@ from tests.process.engines import REQUEST, gone
 from tests.tui.runs import live
 from tests.tui.screens import Screen
 from tui.app import SpecstepApp
+from tui.background import begun
 from tui.lines import Line
 from tui.marks import ASCII, UNICODE
 from tui.opening import Live, Wanted
@@ -153,6 +155,28 @@ def test_an_opening_that_is_given_up_leaves_no_engine() -> None:
     assert failed
     assert gone(pid)
     opening.close()
+
+
+def test_who_leaves_while_an_engine_is_started_leaves_none_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    opening, left, pids = Live(Wanted(REQUEST)), threading.Event(), list[int | None]()
+    started = opening._started
+
+    def late() -> RemoteRun:
+        left.wait(HANG)
+        engine = started()
+        pids.append(engine.pid)
+        return engine
+
+    monkeypatch.setattr(opening, "_started", late)
+    future = begun(opening.open, "open")
+    while opening._idle.is_set():
+        time.sleep(0.01)
+    opening.stop()
+    threading.Thread(target=left.set).start()
+    opening.close()
+    assert isinstance(future.exception(HANG), EngineFault)
+    assert pids[0] is not None
+    assert gone(pids[0])
 
 
 def test_a_run_tells_the_stages_of_its_opening() -> None:
