@@ -104,7 +104,7 @@ def check(
         tie=tie,
         held=held,
         faults=_explained(held, walked, suspects),
-        doubts=tuple(_doubts(source, models, held, spec)),
+        doubts=tuple(_doubts(source, models, held, unasked=drafter == AUTO and spec == NONE)),
     )
 
 
@@ -150,7 +150,7 @@ def _spec(source: RoundSource, models: Models) -> str:
     return drafter.kind if drafter.kind in models.drafters and drafter.kind not in _TOLD_MORE else NONE
 
 
-def _doubts(source: RoundSource, models: Models, held: Held, spec: str) -> Iterator[str]:
+def _doubts(source: RoundSource, models: Models, held: Held, *, unasked: bool) -> Iterator[str]:
     header, info = source.header, models.base.info
     if header.base.sha256 and info.sha256 and header.base.sha256 != info.sha256:
         yield f"the trace's base is of other bytes ({header.base.name}, {header.base.sha256[:12]})"
@@ -158,7 +158,7 @@ def _doubts(source: RoundSource, models: Models, held: Held, spec: str) -> Itera
         yield f"the trace's base is called {header.base.name}"
     if header.base.vocab_size not in (0, info.vocab_size):
         yield f"the trace's base has {header.base.vocab_size} tokens, this model {info.vocab_size}"
-    if spec == NONE and header.drafter is not None:
+    if unasked and header.drafter is not None:
         yield (
             f"drafts were not compared: the model has no drafter {header.drafter.kind} of its own "
             "(--drafter names another)"

@@ -9,8 +9,8 @@ from engine.base.base import Floats, Rows
 from engine.drafters.drafter import Draft, Drafter, PickRow
 from engine.errors import Refused
 from engine.faults.gallery import named
-from engine.faults.models import Wrap, with_drafter
-from engine.faults.over import OverDrafter
+from engine.faults.models import Wrap, with_base, with_drafter
+from engine.faults.over import OverBase, OverDrafter
 
 GALLERY = (
     "hidden-stale",
@@ -72,6 +72,27 @@ class DraftsBehindTheLast(OverDrafter):
         self._last = tokens[-1]
 
 
+class GivesLate(OverBase):
+    """Gives, for every row of a batch behind its first, the logits of the row before."""
+
+    def verify(self, tokens: Sequence[int]) -> Rows:
+        rows = super().verify(tokens)
+        late = _late(None, rows.logits)
+        assert late is not None
+        return rows._replace(logits=late)
+
+
+class SeesNoDrafts(OverBase):
+    """Its rows see the text and themselves, and none of the batch before them."""
+
+    def verify(self, tokens: Sequence[int]) -> Rows:
+        start, logits = self.consumed, []
+        for token in tokens:
+            logits.append(super().step(token).logits.copy())
+            super().rollback(start)
+        return super().verify(tokens)._replace(logits=np.concatenate(logits))
+
+
 OWN = (
     Suspect(
         "rows-one-late",
@@ -82,6 +103,16 @@ OWN = (
         "anchor-one-late",
         "The drafter drafts behind the text's last token, where the one decided behind it belongs.",
         with_drafter(DraftsBehindTheLast),
+    ),
+    Suspect(
+        "logits-one-late",
+        "Every row of a batch behind its first has the logits of the row before.",
+        with_base(GivesLate),
+    ),
+    Suspect(
+        "drafts-not-seen",
+        "A row of a batch sees the text and its own token, and not the drafts between.",
+        with_base(SeesNoDrafts),
     ),
 )
 

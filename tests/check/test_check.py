@@ -121,6 +121,15 @@ def test_a_drafter_that_is_one_off_is_named(tmp_path: Path, fault: str, drafter:
     assert (explained.name, explained.equal) == (fault, explained.compared)
 
 
+@pytest.mark.parametrize("fault", ["logits-one-late", "drafts-not-seen"])
+def test_a_batch_whose_rows_are_wrong_is_named(tmp_path: Path, fault: str) -> None:
+    models = SUSPECT[fault].models(empty())
+    found = held(made(tmp_path / "run.msgpack", on_code(max_tokens=60), models))
+    assert found.held.choices.differing > 0
+    assert [each.name for each in found.faults] == [fault]
+    assert found.faults[0].equal == found.faults[0].compared
+
+
 class Leans(OverBase):
     """Adds a number to the logit of one token on every row."""
 
