@@ -206,6 +206,10 @@ def test_a_run_is_opened_as_a_process_and_quitting_ends_it(tmp_path: Path) -> No
 def test_for_debugging_the_engine_runs_in_the_screens_own_process() -> None:
     live = Live(Wanted(REQUEST, in_process=True))
     source = live.open()
+    assert [stage.text for stage in live.stages()][:2] == [
+        "starting the engine in this process",
+        "reading the prompt, 5 tokens",
+    ]
     assert source.make() is not None
     assert source.engine is None
     branch = source.fork(0, drafter="none")
