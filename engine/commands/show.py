@@ -144,4 +144,7 @@ def _footer(round_: Round) -> list[str]:
 
 
 def _figure(values: tuple[float, ...] | None, j: int) -> str:
-    return f"{values[j]:>6.3f}" if values is not None and j < len(values) else " " * 6
+    if values is None or j >= len(values):
+        return " " * 6
+    # What rounds to nothing is not nothing: a near-tie is told by its gap.
+    return f"{values[j]:>6.0e}" if 0 < abs(values[j]) < 0.0005 else f"{values[j]:>6.3f}"

@@ -33,6 +33,7 @@ def test_a_near_tie_is_told_from_a_defect() -> None:
     assert told.out.startswith("DIFFERENT from token 25 on (of 48 and 48): a near-tie, not a defect")
     assert "A: the round that decided\nround 6, " in told.out
     assert "B: the round that decided\nround 24, plain" in told.out
+    assert [line.split()[-1] for line in told.out.splitlines() if "0.494" in line] == ["1e-05", "1e-05"]
     assert specstep("diff", left, right, "--tie", "1e-9").out.startswith(
         "DIFFERENT from token 25 on (of 48 and 48): a defect"
     )
