@@ -68,8 +68,12 @@ class RemoteRun:
 
     @property
     def stages(self) -> tuple[Stage, ...]:
-        """What the engine was at while it opened the run; may be asked while another thread is in ``open``."""
-        return () if self._link is None else tuple(self._link.stages)
+        """What the engine was at while it opened the run, and what forks loaded; for another thread to ask.
+
+        While a lost engine is started again they are those of the new one.
+        """
+        link = self._starting or self._link
+        return () if link is None else tuple(link.stages)
 
     @property
     def timeout(self) -> float:
@@ -198,6 +202,8 @@ class RemoteRun:
             if link is not self._link:
                 link.close(0.0)
             raise
+        finally:
+            self._starting = None
         self._drafter = drafter or self._drafter
         if why is not None:
             again = f"here the engine was started again: {why}"
@@ -237,9 +243,11 @@ class RemoteRun:
                 link.close(0.0)
             heard = self._opened(link)
         except Lost as lost:
-            raise EngineFault(str(lost)) from lost
-        finally:
             self._starting = None
+            raise EngineFault(str(lost)) from lost
+        except SpecstepError:
+            self._starting = None
+            raise
         return link, next((record for record in heard if isinstance(record, Header)), self._header)
 
     def _opened(self, link: Link) -> list[AnyRecord]:

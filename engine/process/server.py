@@ -2,6 +2,7 @@
 
 import secrets
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -88,18 +89,12 @@ class Server:
                 self._request = changed(self._request, command.run)
             _tell(self._sink, Event(code="opening", message=f"loading {Path(self._request.model).name}"))
             named = {"id": secrets.token_hex(8), "branch": "main", **self._request.run}
-            with heard_by(self._tell_stage):
+            with heard_by(partial(tell_stage, self._sink)):
                 return self._begin(msgspec.structs.replace(self._request, run=named))
         except (Refused, ModelError, EngineFault) as error:
             _tell(self._sink, Event(level="fault", code=FAULT_CODES[type(error)], message=str(error)))
             self._sink.write(encoded(Done(id=self._opened_by, why="refused", message=str(error))))
             return None
-
-    def _tell_stage(self, stage: Stage) -> None:
-        if not stage.done:
-            _tell(self._sink, Event(code="opening", message=stage.text))
-        if stage.total:
-            self._sink.write(encoded(Progress(done=stage.done, total=stage.total)))
 
     def _awaited(self) -> Open | None:
         while True:
@@ -113,6 +108,14 @@ class Server:
                         _refuse(self._sink, other.id, 0, "there is no run yet: open one first")
             except BadCommand as bad:
                 _refuse(self._sink, bad.id, 0, str(bad))
+
+
+def tell_stage(sink: Sink, stage: Stage) -> None:
+    """Say what an opening is at, or the loading that a fork takes."""
+    if not stage.done:
+        _tell(sink, Event(code="opening", message=stage.text))
+    if stage.total:
+        sink.write(encoded(Progress(done=stage.done, total=stage.total)))
 
 
 class Session:
@@ -203,7 +206,8 @@ class Session:
             options = Options.from_map({**self._run.header.options, **command.options})
         aborted = self._run.end()
         names = {"branch": f"fork{self._forks + 1}", "parent": old.header.run.get("branch", "main"), **command.run}
-        self._run.rewind([*old.rounds[:at], *command.rounds], options, drafter=command.drafter, run=names)
+        with heard_by(partial(tell_stage, self._sink)):
+            self._run.rewind([*old.rounds[:at], *command.rounds], options, drafter=command.drafter, run=names)
         self._forks += 1
         self._said = sum(event.round is None or event.round < at for event in self._run.events)
         if old.end is None:
