@@ -19,6 +19,27 @@ MULTIPLIER = 0x9E3779B97F4A7C15
 """The n-gram of a, b, c has the hash ``a * m + b * m**2 + c * m**3`` modulo 2**64."""
 
 
+class Text:
+    """The tokens of a run as its rounds tell them.
+
+    ``tokens`` is ``None`` once a round does not say what it emitted, or says an id of 2**63 or more.
+    """
+
+    def __init__(self) -> None:
+        self.tokens: array[int] | None = array("q")
+
+    def add(self, emitted: Sequence[int] | None) -> None:
+        """Take in what the next round emitted."""
+        if self.tokens is None:
+            return
+        try:
+            self.tokens.extend(emitted or ())
+        except OverflowError:
+            emitted = None
+        if emitted is None:
+            self.tokens = None
+
+
 def repeated_ngrams(tokens: Sequence[int], size: int = 8) -> float | None:
     """The share of n-grams that occurred earlier in the text; an ``array("q")`` is not copied.
 

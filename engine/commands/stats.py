@@ -1,12 +1,12 @@
 """``specstep stats``: what a run amounts to."""
 
-from array import array
 from typing import TYPE_CHECKING, Any
 
 from engine.commands import run_options as flag
 from engine.commands.json_text import as_lines
 from engine.commands.reading import TracePath, finish, open_trace
 from engine.commands.saying import printable, say
+from engine.ngrams import Text
 from engine.stats import READ, Stats
 
 if TYPE_CHECKING:
@@ -29,24 +29,11 @@ def stats(trace: TracePath, as_json: flag.Json = False) -> None:
 
 def figures_of(source: "Trace") -> dict[str, Any]:
     """All figures of a trace under their public names; unknown is ``None``."""
-    counted = Stats()
-    tokens: array[int] | None = array("q")
+    counted, text = Stats(), Text()
     for round_ in source.each(READ):
         counted.add(round_)
-        if tokens is not None:
-            tokens = _longer(tokens, round_.emitted)
-    return counted.as_map(source.prefill, source.end, source.header.detail, tokens)
-
-
-def _longer(tokens: "array[int]", emitted: tuple[int, ...] | None) -> "array[int] | None":
-    """``None`` where the round does not say what it emitted, or says an id of 2**63 or more."""
-    if emitted is None:
-        return None
-    try:
-        tokens.extend(emitted)
-    except OverflowError:
-        return None
-    return tokens
+        text.add(round_.emitted)
+    return counted.as_map(source.prefill, source.end, source.header.detail, text.tokens)
 
 
 def table(figures: dict[str, Any]) -> str:

@@ -13,7 +13,10 @@ AROUND = 8
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
-    """One side: ``figures`` are those of ``specstep stats``, ``flip`` the round after which drafting was off."""
+    """One side: ``figures`` are those of ``specstep stats`` but for the repeated 8-grams, which are not counted.
+
+    ``flip`` is the round after which drafting was off.
+    """
 
     tokens: int
     rounds: int

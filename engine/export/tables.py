@@ -10,6 +10,7 @@ from typing import Any
 from engine.as_json import as_json
 from engine.export.series import Rolling
 from engine.export.visible import Joiner, one_line
+from engine.ngrams import Text
 from engine.records import Record, Round
 from engine.stats import PHASES, Stats
 from engine.trace.reader import Trace
@@ -21,16 +22,17 @@ _FORMULA = re.compile(r"[=+\-@\t\r]")
 
 def json_chunks(trace: Trace) -> Iterator[str]:
     """One object: ``header``, ``prefill``, ``rounds``, ``events``, ``end``, ``stats`` and ``torn``; ASCII only."""
-    stats, rows = Stats(), Texts(trace)
+    stats, rows, said = Stats(), Texts(trace), Text()
     yield f'{{"header": {_json(trace.header)},\n"prefill": {_json(trace.prefill)},\n"rounds": ['
     for index in range(len(trace)):
         round_ = trace.round(index)
         stats.add(round_)
+        said.add(round_.emitted)
         text = json.dumps(rows.of(round_))
         yield f'{"," if index else ""}\n{_json(round_)[:-1]}, "text": {text}}}'
     events = ",\n".join(_json(event) for event in trace.events())
     yield f'\n],\n"events": [{events}],\n"end": {_json(trace.end)},\n'
-    figures = stats.as_map(trace.prefill, trace.end, trace.header.detail)
+    figures = stats.as_map(trace.prefill, trace.end, trace.header.detail, said.tokens)
     yield f'"stats": {_ascii(figures)},\n"torn": {json.dumps(str(trace.torn) if trace.torn else None)}}}\n'
 
 

@@ -37,6 +37,13 @@ def test_stats_as_json_has_the_public_names_and_the_runs_counts(trace: Path) -> 
     assert figures["repeated_8grams"] == 0.0
 
 
+def test_an_export_has_the_same_figures() -> None:
+    flip = Path(__file__).parents[2] / "recordings" / "flip.msgpack"
+    figures = specstep("stats", flip, "--json").json
+    assert figures["repeated_8grams"] > 0
+    assert specstep("export", flip, "--to", "json", "-o", "-").json["stats"] == figures
+
+
 def test_stats_as_text_is_a_line_for_each_figure(trace: Path) -> None:
     shown = specstep("stats", trace)
     assert shown.code == 0

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from engine.ngrams import MULTIPLIER, repeated_ngrams
+from engine.ngrams import MULTIPLIER, Text, repeated_ngrams
 
 
 def by_a_set(tokens: Sequence[int], size: int) -> float:
@@ -44,3 +44,14 @@ def test_n_grams_with_the_same_hash_are_told_apart() -> None:
 def test_a_long_text_with_an_id_that_no_vocabulary_has_is_not_known() -> None:
     assert repeated_ngrams([0] * 9000 + [2**63]) is None
     assert repeated_ngrams([-(2**63)] * 9000) == by_a_set([0] * 9000, 8)
+
+
+@pytest.mark.parametrize("unknown", [None, (1, 2**63)])
+def test_a_text_is_known_until_a_round_does_not_tell_its_part(unknown: Sequence[int] | None) -> None:
+    text = Text()
+    for emitted in ((1, 2), (), (-1,)):
+        text.add(emitted)
+    assert text.tokens == array("q", (1, 2, -1))
+    text.add(unknown)
+    text.add((3,))
+    assert text.tokens is None
