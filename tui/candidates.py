@@ -23,7 +23,11 @@ _INDENT = "   "
 
 def lines_of(session: Session, round_: Round, marks: Marks, width: int) -> list[Line]:
     """Lines for each row of the batch: what was drafted and came of it, the base's best, the drafter's best."""
-    return [line for row in range(round_.in_batch + 1) for line in _row(session, round_, row, marks, width)]
+    return [
+        line
+        for row in range(min(round_.in_batch, round_.drafted) + 1)
+        for line in _row(session, round_, row, marks, width)
+    ]
 
 
 def summary(recall: Recall, searched: int, rounds: int, width: int) -> list[Line]:

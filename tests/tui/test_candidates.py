@@ -88,3 +88,8 @@ async def test_d_shows_the_candidates_and_n_goes_on_in_them() -> None:
         assert "specstep record --candidates 5" in screen.text
         await screen.press("escape")
         assert "round 2/2" in screen.lines[0]
+
+
+def test_more_rows_than_drafts_are_not_shown() -> None:
+    session = at(Listed([drafted(0, 1, n=2, verified=2**60)]), 0)
+    assert len(candidates.lines_of(session, session.round(0), UNICODE, 110)) < 20

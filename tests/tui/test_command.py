@@ -54,6 +54,14 @@ def test_without_a_terminal_the_screen_is_refused_in_a_line_that_names_what_work
     assert "specstep stats TRACE" in done.stderr
 
 
+def test_with_its_input_closed_the_screen_is_refused_too(trace: Path) -> None:
+    line = ["sh", "-c", 'exec "$@" <&-', "sh", sys.executable, "-c", SPECSTEP, str(trace)]
+    done = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, timeout=HANG, check=False)
+
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "specstep stats TRACE" in done.stderr
+
+
 def test_the_version_needs_no_terminal() -> None:
     done = run("--version")
 

@@ -27,7 +27,9 @@ def settings(ascii_only: bool | None = None, mouse: bool | None = None, theme: s
     Raises:
         Refused: one cannot be obeyed, or there is no terminal.
     """
-    if not (sys.stdin.isatty() and sys.stderr.isatty()) and _DRIVER not in os.environ:
+    # A stream that was closed before the start is none.
+    terminal = all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr))
+    if not terminal and _DRIVER not in os.environ:
         raise Refused(NO_TERMINAL)
     if theme is not None and theme not in THEMES:
         raise Refused(f"--theme is {theme!r}: use one of {', '.join(THEMES)}")
