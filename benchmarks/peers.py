@@ -4,8 +4,8 @@ The folder is one of onnxruntime-genai, read by both sides; ``--hf`` names the s
 decode is held against genai's ``Generator``, lookup against its n-gram mode and against transformers' prompt lookup.
 All ways take turns in one process with the same number of threads. A figure is the time of the tokens behind the first
 (the prompt's pass apart); a ratio is the peer's time a token over ours in the same turn, and the median over the turns.
-Where weights come to lie in memory makes a difference of tens of per cent, and follows the order in which models are
-loaded: everything is measured once with ours loaded first and once with it loaded last, and both medians are shown.
+Where weights lie in memory makes a difference of tens of per cent: everything is measured once with ours loaded first,
+when it moves itself to huge pages, and once with it loaded last, when it takes the peers along; both medians are shown.
 ``--huge-pages`` puts everything on huge pages before it is measured, which takes that difference away.
 ``--clock cpu`` counts processor time in place of time, for one thread on a machine that is busy with other work.
 
