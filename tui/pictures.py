@@ -16,6 +16,10 @@ SETTLE = 1.3
 """Seconds after the last key before the picture is taken."""
 
 
+WAIT = ""
+"""In the place of a key: until what runs beside the screen is done."""
+
+
 class Picture(NamedTuple):
     """A picture: its name, the recording it is of, the keys pressed, and the terminal's size."""
 
@@ -32,6 +36,7 @@ PICTURES = (
     Picture("whatif", "flip.msgpack", ("w", "up", "up", "up"), (120, 40)),
     Picture("sweep", "flip.msgpack", ("w", "up", "up", "up", "v", "right"), (120, 24)),
     Picture("compare", "faults/hidden-stale.msgpack", ("equals_sign", "enter"), (120, 34)),
+    Picture("check", "faults/hidden-stale.msgpack", ("M", "enter", WAIT, "z"), (120, 24)),
     Picture("small", "recovery.msgpack", ("8", "n", "2"), (80, 24)),
     Picture("light", "two-pass.msgpack", ("6", "n"), (120, 34), NAMES[1]),
 )
@@ -44,7 +49,7 @@ async def take(picture: Picture, folder: Path) -> Path:
     async with app.run_test(size=picture.size) as pilot:
         await pilot.pause(SETTLE)
         for key in picture.keys:
-            await pilot.press(key)
+            await (pilot.press(key) if key else app.workers.wait_for_complete())
         await pilot.pause(SETTLE)
         target = folder / f"{picture.name}.svg"
         target.write_text(app.export_screenshot(title="specstep"), encoding="utf-8")

@@ -24,6 +24,9 @@ _LOOKUP = re.compile(r"lookup-(\d+)-(\d+)-(\w+?)(?:-adapt-([\d.e-]+))?")
 _TOLD_MORE = ("scripted", "synthetic", "draft-model")
 """Kinds of drafters that need more to be told than a trace says."""
 
+_SAMPLING = ("temperature", "top_k", "top_p", "sampler", "seed")
+"""Options of the trace that decide what is chosen on a row."""
+
 Walked = Callable[[Suspect | None, int, Callable[[int], None]], Held]
 """Walks over so many rounds with the fault of a suspect in the models, and tells how many are done."""
 
@@ -80,7 +83,7 @@ def check(
         Refused: the trace does not say what has to be run, or another model made it.
         ModelError: there is no such drafter, or it cannot be loaded.
     """
-    options = Options.from_map(source.header.options)
+    options = Options.from_map({key: source.header.options.get(key) for key in _SAMPLING})
     spec = _spec(source, models) if drafter == AUTO else drafter
     opened = models.drafter(spec, source.header.prompt or (), options)
 

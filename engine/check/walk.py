@@ -46,11 +46,12 @@ class Walk:
     def run(self, rounds: int, told: Progress = lambda _: None) -> Held:
         """Walk over the prompt and the first ``rounds`` rounds; what was found."""
         try:
-            self._begin()
-            for index in range(min(rounds, len(self._source))):
-                self._round(self._source.round(index))
-                self.held.rounds += 1
-                told(index + 1)
+            with np.errstate(all="ignore"):  # a row that is not finite is compared as it is
+                self._begin()
+                for index in range(min(rounds, len(self._source))):
+                    self._round(self._source.round(index))
+                    self.held.rounds += 1
+                    told(index + 1)
         except EngineFault as fault:
             self.held.stopped = f"round {self.held.rounds}: {fault}"
         return self.held

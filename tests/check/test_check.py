@@ -1,5 +1,6 @@
 """A trace held against models: a right run holds, a wrong one is found at its rows, and the fault is named."""
 
+import dataclasses
 import functools
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -236,6 +237,24 @@ def test_a_trace_that_cannot_be_run_is_refused(tmp_path: Path, changes: dict[str
     path = rewritten(RECORDINGS / "two-pass.msgpack", tmp_path / "other.msgpack", change)
     with pytest.raises(Refused, match=says):
         held(path)
+
+
+def test_a_row_of_nan_here_is_a_difference_and_no_noise(recwarn: pytest.WarningsRecorder) -> None:
+    models = empty()
+    broken = dataclasses.replace(models, base=Leans(models.base, 278, float("nan")))
+    with open_trace(RECORDINGS / "two-pass.msgpack") as source:
+        found = check(source, broken, "none", suspects=())
+    assert found.held.choices.equal == 0
+    assert not recwarn.list
+
+
+def test_options_that_say_nothing_of_sampling_may_be_anything(tmp_path: Path) -> None:
+    def change(record: AnyRecord) -> AnyRecord:
+        return (
+            msgspec.structs.replace(record, options={"k": 0, "form": "mine"}) if isinstance(record, Header) else record
+        )
+
+    assert held(rewritten(RECORDINGS / "two-pass.msgpack", tmp_path / "odd.msgpack", change)).holds
 
 
 def test_a_round_of_strange_tokens_is_refused(tmp_path: Path) -> None:
