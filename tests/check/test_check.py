@@ -244,7 +244,7 @@ def test_a_row_of_nan_here_is_a_difference_and_no_noise(recwarn: pytest.Warnings
     broken = dataclasses.replace(models, base=Leans(models.base, 278, float("nan")))
     with open_trace(RECORDINGS / "two-pass.msgpack") as source:
         found = check(source, broken, "none", suspects=())
-    assert found.held.choices.equal == 0
+    assert found.held.choices.differing > 200
     assert not recwarn.list
 
 
