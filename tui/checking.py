@@ -1,13 +1,16 @@
 """A check of a trace against a model, made by a process of its own: what to run, and what it found. No Textual."""
 
-import json
 import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+import msgspec
+
+from engine.check.held import Report
+from engine.check.words import counted, how_far, said
 from engine.errors import SpecstepError
 from engine.trace.audit.finding import Finding
 
@@ -25,8 +28,8 @@ class Checked(NamedTuple):
     told: str
 
 
-def command(path: Path, answer: str) -> list[str]:
-    """The command for what was typed: a model, then a drafter, then options of ``specstep check``.
+def options_of(answer: str) -> list[str]:
+    """The options of ``specstep check`` for what was typed: a model, then a drafter, then options as they are.
 
     Raises:
         SpecstepError: it is no line of words, or names no model.
@@ -41,8 +44,12 @@ def command(path: Path, answer: str) -> list[str]:
     if not named:
         raise SpecstepError("name a model: bundled, one that was added, or a folder")
     given = [*zip(("--model", "--drafter"), named, strict=False)]
-    line = [sys.executable, "-P", "-m", "engine", "check", str(path), "--json"]
-    return [*line, *(word for pair in given for word in pair), *words]
+    return [*(word for pair in given for word in pair), *words]
+
+
+def command(path: Path, options: Sequence[str]) -> list[str]:
+    """The command that checks a trace."""
+    return [sys.executable, "-P", "-m", "engine", "check", str(path), "--json", *options]
 
 
 def run(line: Sequence[str], given_up: Callable[[], bool]) -> str | None:
@@ -74,44 +81,29 @@ def checked(answer: str, piece: Callable[[int], bytes | None]) -> Checked:
         SpecstepError: it is not that.
     """
     try:
-        report = json.loads(answer)
-        told = _told(report)
-        found = [
-            _finding(each, piece) for kind in ("choices", "drafts") for each in report["held"][kind].get("first", ())
-        ]
-    except (ValueError, KeyError, TypeError) as error:
+        report = msgspec.json.decode(answer, type=Report)
+    except msgspec.DecodeError as error:
         raise SpecstepError(f"check gave an answer that cannot be read: {error}") from error
-    found.sort(key=lambda finding: -1 if finding.round is None else finding.round)
+
+    def text(token: int) -> str:
+        known = piece(token)
+        return "" if known is None else repr(known.decode("utf-8", errors="backslashreplace"))
+
+    told, held = _told(report), report.held
+    differences = [*held.choices.first, *held.drafts.first]
+    differences.sort(key=lambda each: -1 if each.round is None else each.round)
+    found = [Finding(RULE, each.round, each.what, each.traced, each.here, said(each, text)) for each in differences]
     return Checked([Finding(RULE, None, None, None, None, told), *found] if found else [], told)
 
 
-def _told(report: dict[str, Any]) -> str:
-    held = report["held"]
-    drafter = f" with {report['drafter']}" if report["drafter"] else ""
-    parts = [f"{_equal(held[kind])} {kind}" for kind in ("choices", "drafts") if held[kind]["compared"]]
-    told = f"check: {', '.join(parts) or 'no tokens'} are those of {report['model']}{drafter}"
-    for fault in report.get("faults", ()):
-        how = "all" if fault["equal"] == fault["compared"] else f"{fault['equal']} of {fault['compared']}"
-        told += f"; {fault['name']} explains {how}: {fault['sentence']}"
-    return "; ".join([told, *report.get("doubts", ())])
-
-
-def _equal(tally: dict[str, Any]) -> str:
-    equal = tally["compared"] - tally["differing"] - tally["ties"]
-    return f"{equal} of {tally['compared']}"
-
-
-def _finding(each: dict[str, Any], piece: Callable[[int], bytes | None]) -> Finding:
-    what = f"row {each['row']}" if each["what"] == "choice" else f"draft {each['row'] + 1}"
-    here = "nothing" if each["here"] < 0 else _token(each["here"], piece)
-    lead = "" if each.get("gap") is None else f" by {each['gap']:.3g}"
-    tie = " (a near-tie)" if each.get("tie") else ""
-    message = (
-        f"{what}, position {each['position']}: {_token(each['traced'], piece)} in the trace, {here} here{lead}{tie}"
-    )
-    return Finding(RULE, each["round"], each["what"], each["traced"], each["here"], message)
-
-
-def _token(token: int, piece: Callable[[int], bytes | None]) -> str:
-    known = piece(token)
-    return str(token) if known is None else f"{token} {known.decode('utf-8', errors='backslashreplace')!r}"
+def _told(report: Report) -> str:
+    held, drafter = report.held, f" with {report.drafter}" if report.drafter else ""
+    parts = [
+        f"{kind} {counted(tally)}"
+        for kind, tally in (("choices", held.choices), ("drafts", held.drafts))
+        if tally.compared
+    ]
+    told = [f"check against {report.model}{drafter}: {', '.join(parts) or 'no tokens to compare'}"]
+    if report.faults:
+        told += [how_far(report.faults[0]), *(f"{fault.name}: {fault.sentence}" for fault in report.faults)]
+    return "; ".join([*told, *report.doubts])

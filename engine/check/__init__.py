@@ -1,5 +1,1 @@
 """A recorded run held against models that are run here: its base's choices and its drafter's drafts, row by row."""
-
-from engine.check.report import Report, check
-
-__all__ = ["Report", "check"]

@@ -8,7 +8,7 @@ import msgspec
 from engine.base.base import Floats
 
 LISTED = 100
-"""How many differences of a kind are listed; those behind are only counted."""
+"""How many differences, and how many near-ties, of a kind are listed; those behind are only counted."""
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,7 +55,7 @@ class Tally(msgspec.Struct, kw_only=True):
         self.compared += 1
         self.ties += difference.tie
         self.differing += not difference.tie
-        if len(self.first) < LISTED:
+        if (self.ties if difference.tie else self.differing) <= LISTED:
             self.first.append(difference)
 
     def number(self, recorded: float | None, here: float) -> None:
@@ -94,3 +94,40 @@ class Held(msgspec.Struct, kw_only=True):
             here = float(row[token]) if 0 <= token < len(row) else math.nan
             if math.isfinite(logit) and math.isfinite(here):
                 self.logits = max(self.logits or 0.0, abs(logit - here))
+
+
+class Explained(msgspec.Struct, frozen=True, kw_only=True):
+    """A fault with which the models say what the trace says more often than without.
+
+    Over the first ``rounds`` rounds ``equal`` of ``compared`` tokens are the trace's with it, ``without`` it so many.
+    """
+
+    name: str
+    sentence: str
+    rounds: int
+    compared: int
+    equal: int
+    without: int
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """``model`` and ``drafter`` are those that ran here, the latter ``None`` where drafts were not compared.
+
+    ``faults`` are the known faults that explain the differences best, several if no token tells them apart, none if
+    none does. ``doubts`` are reasons why the trace may differ from these models though nothing is wrong with it.
+    """
+
+    model: str
+    drafter: str | None
+    rounds: int
+    tie: float
+    held: Held
+    faults: tuple[Explained, ...] = ()
+    doubts: tuple[str, ...] = ()
+
+    @property
+    def holds(self) -> bool:
+        """Whether no token differs by more than a tie, nor, where tokens cannot be judged, a probability by as much."""
+        if not self.held.judged:
+            return all((each.apart or 0.0) <= self.tie for each in (self.held.choices, self.held.drafts))
+        return not self.held.differing

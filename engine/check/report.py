@@ -4,9 +4,7 @@ import dataclasses
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-import msgspec
-
-from engine.check.held import Held
+from engine.check.held import Explained, Held, Report
 from engine.check.suspects import SUSPECTS, Suspect
 from engine.check.walk import Walk
 from engine.compare.divergence import TIED
@@ -29,43 +27,6 @@ _SAMPLING = ("temperature", "top_k", "top_p", "sampler", "seed")
 
 Walked = Callable[[Suspect | None, int, Callable[[int], None]], Held]
 """Walks over so many rounds with the fault of a suspect in the models, and tells how many are done."""
-
-
-class Explained(msgspec.Struct, frozen=True, kw_only=True):
-    """A fault with which the models say what the trace says more often than without.
-
-    Over the first ``rounds`` rounds ``equal`` of ``compared`` tokens are the trace's with it, ``without`` it so many.
-    """
-
-    name: str
-    sentence: str
-    rounds: int
-    compared: int
-    equal: int
-    without: int
-
-
-class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """``model`` and ``drafter`` are those that ran here, the latter ``None`` where drafts were not compared.
-
-    ``faults`` are the known faults that explain the differences best, several if no token tells them apart, none if
-    none does. ``doubts`` are reasons why the trace may differ from these models though nothing is wrong with it.
-    """
-
-    model: str
-    drafter: str | None
-    rounds: int
-    tie: float
-    held: Held
-    faults: tuple[Explained, ...] = ()
-    doubts: tuple[str, ...] = ()
-
-    @property
-    def holds(self) -> bool:
-        """Whether no token differs by more than a tie, nor, where tokens cannot be judged, a probability by as much."""
-        if not self.held.judged:
-            return all((each.apart or 0.0) <= self.tie for each in (self.held.choices, self.held.drafts))
-        return not self.held.differing
 
 
 def check(
@@ -168,5 +129,3 @@ def _doubts(source: RoundSource, models: Models, held: Held, *, unasked: bool) -
         )
     if not held.judged:
         yield "what the trace chose was drawn at random: its probabilities were compared, not its choices"
-    if held.stopped is not None:
-        yield f"not all rounds were looked at: {held.stopped}"

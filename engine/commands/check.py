@@ -5,22 +5,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from engine.check.words import counted, how_far, said
 from engine.commands import progress, run_values
 from engine.commands import run_options as flag
-from engine.commands.exits import Exit
+from engine.commands.exits import Exit, complain
 from engine.commands.json_text import as_lines
 from engine.commands.reading import TracePath, finish, open_trace
 from engine.commands.saying import printable, say
 from engine.commands.show import visible
+from engine.compare import TIED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from engine.check import Report
-    from engine.check.held import Difference, Tally
-    from engine.check.report import Explained
+    from engine.check.held import Explained, Report, Tally
 
-TIE = 1e-4
 SHOWN = 12
 """How many differences of a kind are shown to a person."""
 
@@ -38,7 +37,7 @@ def check(
     model: flag.Model = "bundled",
     model_file: flag.ModelFile = None,
     drafter: Drafter = "auto",
-    tie: Tie = TIE,
+    tie: Tie = TIED,
     threads: flag.Threads = 1,
     provider: flag.ProviderName = "cpu",
     provider_library: flag.ProviderLibrary = None,
@@ -48,9 +47,10 @@ def check(
 
     The trace's own text is run through the model, so that every row is compared by itself. Where something differs,
     known faults are put into the model, and one that makes it say what the trace says is named. Exit 0 if nothing
-    differs by more than a near-tie, 1 if something does, 3 if nothing does as far as an incomplete trace goes.
+    differs by more than a near-tie, 1 if something does, 3 if nothing does as far as an incomplete trace or the model's
+    context goes.
     """
-    from engine.check import check as held_against  # noqa: PLC0415 (this and what follows: only for a run)
+    from engine.check.report import check as held_against  # noqa: PLC0415 (this and what follows: only for a run)
     from engine.loads import key_of  # noqa: PLC0415
     from engine.opening import open_models  # noqa: PLC0415
     from engine.request import Setup  # noqa: PLC0415
@@ -68,6 +68,9 @@ def check(
         )
         if not found.holds:
             raise typer.Exit(Exit.NO)
+        if found.held.stopped is not None:
+            complain(f"{trace}: not all rounds were looked at: {found.held.stopped}")
+            raise typer.Exit(Exit.INCOMPLETE)
         finish(source)
 
 
@@ -79,9 +82,9 @@ def _told(found: "Report", piece: "Callable[[int], bytes | None]") -> Iterator[s
         yield f"note: {printable(doubt)}"
     yield ""
     if held.judged:
-        yield f"choices  {_counted(held.choices)}"
+        yield f"choices  {counted(held.choices)}"
     if found.drafter is not None and held.judged:
-        yield f"drafts   {_counted(held.drafts)}"
+        yield f"drafts   {counted(held.drafts)}"
     if numbers := _numbers(found):
         yield f"numbers  {numbers}"
     for tally in (held.choices, held.drafts):
@@ -93,23 +96,11 @@ def _told(found: "Report", piece: "Callable[[int], bytes | None]") -> Iterator[s
 
 
 def _explained(faults: "Sequence[Explained]") -> Iterator[str]:
-    first = faults[0]
-    how = "all" if first.equal == first.compared else "most"
-    yield (
-        f"a known fault explains {how}: with it {first.equal} of {first.compared} tokens of the first {first.rounds} "
-        f"rounds are the trace's, without it {first.without}"
-    )
+    yield how_far(faults[0])
     for fault in faults:
         yield f"  {fault.name}: {fault.sentence}"
     if len(faults) > 1:
         yield "  (no token tells them apart)"
-
-
-def _counted(tally: "Tally") -> str:
-    told = f"{tally.equal} of {tally.compared} are the model's"
-    if tally.ties:
-        told += f", {tally.ties} {'is a near-tie' if tally.ties == 1 else 'are near-ties'}"
-    return told + (f", {tally.differing} {'differs' if tally.differing == 1 else 'differ'}" if tally.differing else "")
 
 
 def _numbers(found: "Report") -> str:
@@ -128,16 +119,7 @@ def _differences(tally: "Tally", piece: "Callable[[int], bytes | None]") -> Iter
         return
     yield ""
     for each in tally.first[:SHOWN]:
-        yield _line(each, piece)
+        where = "prompt" if each.round is None else f"round {each.round}"
+        yield f"{where:<10}  {said(each, lambda token: visible(piece(token)))}"
     if (more := tally.differing + tally.ties - min(len(tally.first), SHOWN)) > 0:
         yield f"... and {more} more"
-
-
-def _line(each: "Difference", piece: "Callable[[int], bytes | None]") -> str:
-    where = "prompt" if each.round is None else f"round {each.round}"
-    place = f"row {each.row}" if each.what == "choice" else f"draft {each.row + 1}"
-    here = "nothing" if each.here < 0 else f"{each.here} {visible(piece(each.here))}"
-    lead = "" if each.gap is None else f" by {each.gap:.3g}"
-    traced = f"{each.traced} {visible(piece(each.traced))}"
-    told = f"{where:<10}  {place:<8}  position {each.position:<5}  {traced} in the trace, {here} here{lead}"
-    return told + (" (a near-tie)" if each.tie else "")

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from engine.base.base import Base, Rows
-from engine.check import Report, check
+from engine.check.held import LISTED, Difference, Report, Tally
+from engine.check.report import check
 from engine.check.suspects import GALLERY, SUSPECTS
 from engine.errors import Refused
 from engine.faults.fault import on_code
@@ -21,7 +22,7 @@ from engine.faults.over import OverBase
 from engine.live import begin
 from engine.opening import BUNDLED, TOY, Models, open_models
 from engine.recorder import Recorder
-from engine.records import AnyRecord, Header, Round
+from engine.records import AnyRecord, Header, Prefill, Round
 from engine.request import LiveRequest
 from engine.trace.reader import open_trace
 from engine.trace.writer import TraceWriter
@@ -288,7 +289,39 @@ def test_a_trace_longer_than_the_model_is_held_as_far_as_it_goes(tmp_path: Path)
     assert found.held.stopped is not None
     assert "its context is full" in found.held.stopped
     assert found.held.rounds < found.rounds
-    assert any("not all rounds were looked at" in doubt for doubt in found.doubts)
+
+
+def test_a_run_that_the_models_context_cuts_short_is_not_said_to_hold(tmp_path: Path) -> None:
+    """All that was compared is the model's, but that was not all: status 3."""
+    base = empty().base
+    prompt = tuple(int(token) for token in np.random.default_rng(0).integers(3, 2000, 505))
+    first = int(base.prefill(prompt).logits[-1].argmax())
+    second = int(base.step(first).logits[-1].argmax())
+
+    def change(record: AnyRecord) -> AnyRecord:
+        if isinstance(record, Header):
+            return msgspec.structs.replace(record, prompt=prompt)
+        if isinstance(record, Prefill):
+            return msgspec.structs.replace(record, next=first, top=None)
+        if isinstance(record, Round):
+            emitted = (first,) if record.index == 0 else (second,) * 20
+            bare = {"drafts": emitted[1:], "targets": (), "target_p": None, "top": None, "draft_p": None}
+            return msgspec.structs.replace(record, form="one-pass", t1=emitted[0], emitted=emitted, **bare)
+        return record
+
+    path = rewritten(RECORDINGS / "two-pass.msgpack", tmp_path / "long.msgpack", change)
+    told = specstep("check", path, "--drafter", "none")
+    assert told.code == 3
+    assert "not all rounds were looked at: round 1: " in told.err
+    assert "its context is full" in told.err
+
+
+def test_ties_leave_room_for_what_differs() -> None:
+    tally = Tally()
+    for i in range(3 * LISTED):
+        tally.put(Difference(what="choice", round=i, row=0, position=i, traced=1, here=2, gap=0.0, tie=i < 2 * LISTED))
+    assert (tally.ties, tally.differing, tally.compared) == (2 * LISTED, LISTED, 3 * LISTED)
+    assert [sum(each.tie is tie for each in tally.first) for tie in (True, False)] == [LISTED, LISTED]
 
 
 def test_the_command_says_what_differs_and_why() -> None:
@@ -299,7 +332,7 @@ def test_the_command_says_what_differs_and_why() -> None:
     wrong = specstep("check", RECORDINGS / "faults" / "hidden-stale.msgpack")
     assert (wrong.code, wrong.err) == (1, "")
     assert "drafts   173 of 271 are the model's, 98 differ" in wrong.out
-    assert "round 1     draft 2   position 24     636 '(s' in the trace, 8 '(' here by 0.407" in wrong.out
+    assert "round 1     draft 2, position 24: 636 '(s' in the trace, 8 '(' here by 0.407" in wrong.out
     assert "... and 86 more" in wrong.out
     assert "a known fault explains all: with it 307 of 307 tokens of the first 34 rounds are the trace's" in wrong.out
     assert "  hidden-stale: The next draft goes on from the hidden row" in wrong.out

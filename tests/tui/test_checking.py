@@ -12,7 +12,7 @@ from engine.errors import SpecstepError
 from engine.trace.reader import open_trace
 from tests.tui.runs import finished, live
 from tests.tui.screens import running
-from tui.checking import RULE, checked, command, run
+from tui.checking import RULE, checked, command, options_of, run
 from tui.layout import FINDINGS
 
 FOLDER = Path(recordings.__file__).parent
@@ -29,14 +29,15 @@ STALE, RIGHT = FOLDER / "faults" / "hidden-stale.msgpack", FOLDER / "two-pass.ms
     ],
 )
 def test_what_is_typed_is_a_model_a_drafter_and_options(answer: str, words: list[str]) -> None:
-    line = command(Path("run.msgpack"), answer)
+    assert options_of(answer) == words
+    line = command(Path("run.msgpack"), words)
     assert line[line.index("check") :] == ["check", "run.msgpack", "--json", *words]
 
 
 @pytest.mark.parametrize("answer", ["", "   ", "--tie 0.1", "'open"])
 def test_what_names_no_model_is_refused(answer: str) -> None:
     with pytest.raises(SpecstepError, match=r"name a model|No closing quotation"):
-        command(Path("run.msgpack"), answer)
+        options_of(answer)
 
 
 def test_a_process_that_is_given_up_is_ended() -> None:
@@ -63,7 +64,7 @@ def test_an_answer_that_is_none_is_told(answer: str) -> None:
 
 
 def test_tokens_are_told_with_their_text_and_nothing_in_it_is_raw() -> None:
-    answer = subprocess.run(command(STALE, "bundled"), capture_output=True, check=False, text=True).stdout
+    answer = subprocess.run(command(STALE, ["--model", "bundled"]), capture_output=True, check=False, text=True).stdout
     report = json.loads(answer)
     found = checked(
         answer, lambda token: b"\x1b[2J" if token == report["held"]["drafts"]["first"][0]["traced"] else None
@@ -71,9 +72,10 @@ def test_tokens_are_told_with_their_text_and_nothing_in_it_is_raw() -> None:
     whole, first = found.findings[:2]
     assert (whole.round, whole.message) == (None, found.told)
     assert found.told.startswith(
-        "check: 342 of 342 choices, 173 of 271 drafts are those of specstep-6m with specstep-6m-mtp; "
+        "check against specstep-6m with specstep-6m-mtp: choices 342 of 342 are the model's, drafts 173 of 271 are the "
+        "model's, 98 differ; a known fault explains all: with it 307 of 307 tokens"
     )
-    assert "hidden-stale explains all: The next draft goes on from" in found.told
+    assert "; hidden-stale: The next draft goes on from" in found.told
     assert (first.rule, first.round, first.field) == (RULE, 1, "draft")
     assert first.message == "draft 2, position 24: 636 '\\x1b[2J' in the trace, 8 here by 0.407"
     assert len(found.findings) == 1 + 98
@@ -95,7 +97,7 @@ async def test_the_differences_of_a_trace_are_findings_that_one_can_go_to() -> N
         assert screen.session.series.next_event(0) == 1
 
         await screen.press("M", "enter")
-        await screen.until(lambda: "check: 342 of 342" in screen.lines[-2] or "hidden-stale" in screen.text)
+        await screen.until(lambda: "hidden-stale" in screen.text)
         assert len(screen.session.found.all) == before + 99
 
 
@@ -103,7 +105,7 @@ async def test_a_trace_that_holds_says_so_and_adds_nothing() -> None:
     async with running(lambda: open_trace(RIGHT), (120, 40)) as screen:
         await screen.until(lambda: screen.session.found.done)
         await screen.press("M", "enter")
-        await screen.until(lambda: "230 of 230 choices, 190 of 190 drafts" in screen.text)
+        await screen.until(lambda: "190 of 190 are the" in screen.text.replace("\n", " "))
         assert screen.session.found.all == []
 
 
@@ -114,12 +116,14 @@ async def test_a_live_run_is_checked_as_far_as_it_was_made(monkeypatch: pytest.M
         with open_trace(Path(line[line.index("check") + 1])) as trace:
             seen.append([trace.round(i).emitted for i in range(len(trace))])
         tally = {"compared": 4, "differing": 0, "ties": 0, "first": []}
-        return json.dumps({"model": "toy", "drafter": None, "held": {"choices": tally, "drafts": tally}})
+        return json.dumps(
+            {"model": "toy", "drafter": None, "rounds": 9, "tie": 0, "held": {"choices": tally, "drafts": tally}}
+        )
 
     monkeypatch.setattr("tui.features.checking.run", instead)
     async with running(source, (120, 40)) as screen:
         await screen.press("M", *"toy", "enter")
-        assert "4 of 4 choices, 4 of 4 drafts are those of toy" in screen.text
+        assert "check against toy: choices 4 of 4 are the model's, drafts 4 of 4" in screen.text
     assert seen == [[source.round(i).emitted for i in range(len(source))]]
 
 

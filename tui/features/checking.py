@@ -7,7 +7,7 @@ from textual.worker import get_current_worker
 
 from engine.errors import SpecstepError
 from tui import layout
-from tui.checking import HINT, RULE, Checked, checked, command, run
+from tui.checking import HINT, RULE, Checked, checked, command, options_of, run
 from tui.features.feature import Feature
 from tui.live import save
 from tui.series import Fact
@@ -39,7 +39,7 @@ class Checking(Feature):
 
     def _begin(self, session: Session, text: str) -> None:
         path = getattr(session.source, "path", None)
-        command(Path("."), text)  # what makes no sense is told while the question is still there
+        options = options_of(text)
         self._said = text
         token = self._running = object()
 
@@ -49,7 +49,7 @@ class Checking(Feature):
                 trace = path if isinstance(path, Path) else Path(scratch) / "run.msgpack"
                 if trace != path:
                     save(session.source, trace)
-                return run(command(trace, text), lambda: worker.is_cancelled or self._running is not token)
+                return run(command(trace, options), lambda: worker.is_cancelled or self._running is not token)
 
         def done(answer: str | None) -> None:
             if answer is None or self._running is not token:
