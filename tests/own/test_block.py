@@ -191,7 +191,7 @@ ONE_LAYER = {"num_hidden_layers": 1}
         (Published(without=("norm.weight", "fc.weight")), "it lacks fc.weight and 1 more, which a dflash drafter has"),
         (
             Published(extra={"d2t": np.zeros(4, np.float32)}),
-            "tensor 'd2t' is in it, which is no part of such a drafter",
+            "tensor 'd2t' is in it, which is no part of a dflash drafter",
         ),
         (Published(extra={"norm.weight": np.ones(3, np.float32)}), r"norm.weight has the shape \(3,\), expected"),
         (
@@ -219,7 +219,7 @@ def test_a_folder_that_is_not_there_or_damaged_is_named(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"drafter: no \*\.safetensors is in it"):
         Plan(tmp_path / "model.gguf", choices)
     publish(folder)
-    for name, content in (("config.json", "[1]"), ("config.json", '{"a": ')):
+    for name, content in (("config.json", "[1]"), ("config.json", '{"a": '), ("config.json", "[" * 10**5)):
         before = (folder / name).read_text(encoding="utf-8")
         (folder / name).write_text(content, encoding="utf-8")
         with pytest.raises(ModelError, match=r"config\.json: .*: fetch it again"):

@@ -7,7 +7,8 @@ from engine.errors import ModelError
 from engine.models.graph_decoder import Sizes
 from engine.models.own.container import GgufFile
 from engine.models.own.rope import rope_of
-from engine.models.own.tensors import ARCHITECTURES, GgufWeights, Wanted, check, wanted
+from engine.models.own.tensors import ARCHITECTURES, GgufWeights, check, wanted
+from engine.models.own.wanted import Wanted
 
 _UNLIKE = (
     "expert_count",

@@ -15,6 +15,7 @@ from engine.models.graph import Weights
 from engine.models.graph_decoder import Sizes
 from engine.models.graph_dflash import Block, Sight
 from engine.models.own.checkpoint import FLOATS, Checkpoint, NamedTensors, Settings
+from engine.models.own.wanted import Wanted, check_tensors
 
 DFLASH, DFLASH2 = "dflash", "dflash2"
 _ARCHITECTURES = {"DFlashDraftModel": DFLASH, "DFlash2DraftModel": DFLASH2}
@@ -22,13 +23,6 @@ _CONFIG, _SLIDING = "dflash_config", "sliding_attention"
 _JOINED = 2
 """Rows of the block that a convolution of DFlash 2 joins."""
 _TABLES = "drafter_rope"
-
-
-class _Part(NamedTuple):
-    """A tensor of the network: its name in the checkpoint and its shape."""
-
-    name: str
-    shape: tuple[int, ...]
 
 
 class _Selector(NamedTuple):
@@ -176,7 +170,7 @@ class BlockDrafter:
             raise ModelError(f"{self._folder}: a selector of rank {rank} among {candidates} tokens cannot be")
         return _Selector(candidates, rank, self.sizes.hidden_size // group)
 
-    def _parts(self, selector: _Selector | None) -> dict[str, _Part]:
+    def _parts(self, selector: _Selector | None) -> dict[str, Wanted]:
         """All tensors that it can have, by the names of the graph builder."""
         sizes, hidden = self.sizes, self.sizes.hidden_size
         query, key = sizes.num_attention_heads * sizes.head_dim, sizes.num_key_value_heads * sizes.head_dim
@@ -194,47 +188,35 @@ class BlockDrafter:
             "post_attention_layernorm": (hidden,),
         }
         parts = {
-            "fc.weight": _Part("fc.weight", (hidden, len(self.taps) * hidden)),
-            "norm_context.weight": _Part("hidden_norm.weight", (hidden,)),
-            "norm.weight": _Part("norm.weight", (hidden,)),
+            "fc.weight": Wanted("fc.weight", (hidden, len(self.taps) * hidden)),
+            "norm_context.weight": Wanted("hidden_norm.weight", (hidden,)),
+            "norm.weight": Wanted("norm.weight", (hidden,)),
         }
         for i in range(sizes.num_hidden_layers):
             parts |= {
-                f"layers.{i}.{to}.weight": _Part(f"layers.{i}.{to}.weight", shape) for to, shape in shapes.items()
+                f"layers.{i}.{to}.weight": Wanted(f"layers.{i}.{to}.weight", shape) for to, shape in shapes.items()
             }
             biases = {to: shape[:1] for to, shape in shapes.items() if to.startswith("self_attn") and len(shape) == 2}
             told = any(f"layers.{i}.{to}.bias" in self.checkpoint.shapes for to in biases)
             if told:
-                parts |= {f"layers.{i}.{to}.bias": _Part(f"layers.{i}.{to}.bias", s) for to, s in biases.items()}
+                parts |= {f"layers.{i}.{to}.bias": Wanted(f"layers.{i}.{to}.bias", s) for to, s in biases.items()}
             for conv in ("attention_conv", "mlp_conv") if selector else ():
                 to, name = f"{conv}.{i}", f"layers.{i}.{conv}"
-                parts[f"{to}.base_kernel"] = _Part(f"{name}.base_kernel", (2, _JOINED, hidden))
+                parts[f"{to}.base_kernel"] = Wanted(f"{name}.base_kernel", (2, _JOINED, hidden))
                 projection = (2 * _JOINED * selector.groups, hidden) if selector else ()
-                parts[f"{to}.kernel_projection.weight"] = _Part(f"{name}.kernel_projection.weight", projection)
+                parts[f"{to}.kernel_projection.weight"] = Wanted(f"{name}.kernel_projection.weight", projection)
         if selector:
             for side in ("predecessor", "successor"):
                 shape = (sizes.vocab_size, selector.rank)
-                parts[f"{side}_embed"] = _Part(f"candidate_selector.{side}_codebook", shape)
+                parts[f"{side}_embed"] = Wanted(f"candidate_selector.{side}_codebook", shape)
             name = "hidden_projection.weight"
-            parts[name] = _Part(f"candidate_selector.{name}", (selector.rank, hidden))
+            parts[name] = Wanted(f"candidate_selector.{name}", (selector.rank, hidden))
         return parts
 
-    def _checked(self, parts: dict[str, _Part]) -> dict[str, str]:
+    def _checked(self, parts: dict[str, Wanted]) -> dict[str, str]:
         """The names in the checkpoint by those of the builder, when all are there, of their shapes, and no other."""
-        shapes, types = self.checkpoint.shapes, self.checkpoint.types
-        missing = [part.name for part in parts.values() if part.name not in shapes]
-        if missing:
-            others = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-            raise ModelError(f"{self._folder}: it lacks {missing[0]}{others}, which a {self.kind} drafter has")
-        if extra := shapes.keys() - {part.name for part in parts.values()}:
-            raise ModelError(f"{self._folder}: tensor {min(extra)!r} is in it, which is no part of such a drafter here")
+        check_tensors(self._folder, f"{self.kind} drafter", parts.values(), self.checkpoint.shapes)
         for part in parts.values():
-            if shapes[part.name] != part.shape:
-                raise ModelError(
-                    f"{self._folder}: tensor {part.name} has the shape {shapes[part.name]}, expected {part.shape}"
-                )
-            if types[part.name] not in FLOATS:
-                raise ModelError(
-                    f"{self._folder}: tensor {part.name} is {types[part.name]}: take the checkpoint in bfloat16"
-                )
+            if (type_ := self.checkpoint.types[part.name]) not in FLOATS:
+                raise ModelError(f"{self._folder}: tensor {part.name} is {type_}: take the checkpoint in bfloat16")
         return {to: part.name for to, part in parts.items()}

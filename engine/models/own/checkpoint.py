@@ -1,6 +1,5 @@
 """A folder of a model as transformers saves it: its settings, and its tensors as float32."""
 
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -10,10 +9,10 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
 from engine.errors import ModelError
+from engine.folders.config import CONFIG, read
 
 Value = TypeVar("Value")
 
-CONFIG = "config.json"
 FLOATS = ("F64", "F32", "F16", "BF16")
 _KINDS: dict[type, str] = {int: "a whole number", float: "a number", list: "a list", dict: "a map", str: "a text"}
 
@@ -67,13 +66,7 @@ class Checkpoint:
             raise ModelError(f"{folder}: no such folder: give one with {CONFIG} and *.safetensors")
         if not path.is_file() or not files:
             raise ModelError(f"{folder}: {'no *.safetensors' if path.is_file() else f'no {CONFIG}'} is in it")
-        try:
-            values = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise ModelError(f"{path}: not JSON, or cut short ({error}): fetch it again") from error
-        if not isinstance(values, dict):
-            raise ModelError(f"{path}: it holds no settings by name: fetch it again")
-        self.settings = Settings(values, str(path))
+        self.settings = Settings(read(path), str(path))
         self.shapes: dict[str, tuple[int, ...]] = {}
         self._types: dict[str, str] = {}
         self._files: dict[str, Path] = {}

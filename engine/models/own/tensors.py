@@ -2,15 +2,14 @@
 
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.errors import ModelError
 from engine.models.graph_decoder import Sizes
 from engine.models.own.container import GgufFile
 from engine.models.own.rope import FACTORS
+from engine.models.own.wanted import Wanted, check_tensors
 
 _ATTENTION = {
     "attn_q": ("self_attn.q_proj", "query", "hidden"),
@@ -50,14 +49,6 @@ ARCHITECTURES = {
 }
 
 
-class Wanted(NamedTuple):
-    """A tensor that a model has, or may have: its name in the file and its shape."""
-
-    name: str
-    shape: tuple[int, ...]
-    required: bool
-
-
 def wanted(file: GgufFile, architecture: str, sizes: Sizes, inner: int) -> dict[str, Wanted]:
     """All tensors that a model of these sizes can have, by the builder's names; ``inner`` is that of its MLPs."""
     arch = ARCHITECTURES[architecture]
@@ -91,20 +82,8 @@ def check(file: GgufFile, architecture: str, tensors: Mapping[str, Wanted]) -> N
     Raises:
         ModelError: one is not.
     """
-    missing = [tensor.name for tensor in tensors.values() if tensor.required and tensor.name not in file.tensors]
-    if missing:
-        others = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-        raise ModelError(f"{file.path}: it lacks {missing[0]}{others}, which a {architecture} model has")
-    extra = file.tensors.keys() - {tensor.name for tensor in tensors.values()} - {FACTORS}
-    if extra:
-        raise ModelError(
-            f"{file.path}: tensor {min(extra)!r} is in it, which is no part of a {architecture} model here"
-        )
-    for tensor in tensors.values():
-        if tensor.name in file.tensors and file.shape(tensor.name) != tensor.shape:
-            raise ModelError(
-                f"{file.path}: tensor {tensor.name} has the shape {file.shape(tensor.name)}, expected {tensor.shape}"
-            )
+    shapes = {name: file.shape(name) for name in file.tensors if name != FACTORS}
+    check_tensors(file.path, f"{architecture} model", tensors.values(), shapes)
     file.check_types()
 
 
