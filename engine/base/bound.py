@@ -1,29 +1,20 @@
 """Passes of a graph over keys and values that are bound to it once, for graphs whose whole state can be cut."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from engine.base.base import Floats, Rows
 from engine.base.kv import KeyValues
 from engine.base.masked import MaskedGraph, MaskedPass
-from engine.base.passes import CACHED_WIDTH
+from engine.base.passes import CACHED_WIDTH, BoundPass
 from engine.base.state import INTEGERS, TYPES
 from engine.base.wiring import Wiring
 from engine.session import Session
 
 PREFILL_LOGITS = 2**26
 """A prompt is run in parts whose logits, of which only the last row is wanted, are no more numbers than this."""
-
-
-class _Wanted(NamedTuple):
-    """A pass, the input that its tokens go to, and what they get of its outputs, as the graph gives it."""
-
-    pass_: MaskedPass
-    ids: NDArray[Any]
-    rows: Rows
 
 
 class BoundPasses:
@@ -42,7 +33,7 @@ class BoundPasses:
         self._are_float32 = set(self._types.values()) == {np.float32}
         self._part = max(2, PREFILL_LOGITS // sizes["logits"])
         self._passes: dict[int, MaskedPass] = {}
-        self._wanted: dict[tuple[int, int, int], _Wanted] = {}
+        self._wanted: dict[tuple[int, int, int], BoundPass] = {}
         self._length = 0
 
     def run(self, tokens: Sequence[int], start: int, logit_rows: int, padding: int) -> Rows:
@@ -67,20 +58,15 @@ class BoundPasses:
     def _pass(self, tokens: Sequence[int], logit_rows: int, padding: int) -> Rows:
         count = len(tokens)
         key = count, logit_rows, padding
-        pass_, ids, rows = self._wanted.get(key) or self._want(*key)
-        for i, token in enumerate(tokens):
-            ids[i] = token
-        if padding:
-            ids[count:] = tokens[-1]
-        pass_.run(self._length + count + padding)
+        rows = (self._wanted.get(key) or self._want(*key)).run(tokens, self._length, padding)
         self._length += count
         return rows if self._are_float32 else _float32(rows)
 
-    def _want(self, count: int, logit_rows: int, padding: int) -> _Wanted:
+    def _want(self, count: int, logit_rows: int, padding: int) -> BoundPass:
         pass_ = self._made(count + padding)
         rows = {name: rows[0, :count] for name, rows in pass_.outputs.items()}
         logits = rows.pop("logits")[count - logit_rows :]
-        wanted = _Wanted(pass_, pass_.inputs["ids"][0], Rows(logits, **rows, width=count + padding))
+        wanted = BoundPass(pass_, pass_.inputs["ids"][0], Rows(logits, **rows, width=count + padding))
         if count + padding <= CACHED_WIDTH:
             self._wanted[count, logit_rows, padding] = wanted
         return wanted

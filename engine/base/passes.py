@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.base.base import Rows
-from engine.session import Pass, Session, SharedBuffer
+from engine.session import Session, SharedBuffer
 
 CACHED_WIDTH = 32
 """Passes up to this width are kept for the next time; a prompt's is made for it alone."""
@@ -36,12 +36,29 @@ class Passes(Protocol):
         """How many positions each kind of state covers."""
 
 
-class _Made(NamedTuple):
+class Runs(Protocol):
+    """A pass over arrays that were bound."""
+
+    def run(self, length_after: int) -> None:
+        """Run; ``length_after`` is how many positions there are afterwards."""
+
+
+class BoundPass(NamedTuple):
     """A pass that was bound, the input that its tokens go to, and what they get of its outputs."""
 
-    pass_: Pass
-    ids: NDArray[np.int64]
+    pass_: Runs
+    ids: NDArray[np.integer[Any]]
     rows: Rows
+
+    def run(self, tokens: Sequence[int], start: int, padding: int) -> Rows:
+        """Run ``tokens`` at the positions from ``start`` on, with ``padding`` rows behind them."""
+        count, ids = len(tokens), self.ids
+        for i, token in enumerate(tokens):
+            ids[i] = token
+        if padding:
+            ids[count:] = tokens[-1]
+        self.pass_.run(start + count + padding)
+        return self.rows
 
 
 class SharedPasses:
@@ -60,18 +77,13 @@ class SharedPasses:
         # One position more than the context: the padding row of the last plain step stands there.
         self._cache = SharedBuffer(session, context_length + 1)
         self._features = [name for name in FEATURES if name in session.outputs]
-        self._passes: dict[tuple[int, int, int], _Made] = {}
+        self._passes: dict[tuple[int, int, int], BoundPass] = {}
         self._length = 0
 
     def run(self, tokens: Sequence[int], start: int, logit_rows: int, padding: int) -> Rows:
         count = len(tokens)
         key = count, logit_rows, padding
-        pass_, ids, rows = self._passes.get(key) or self._made(*key)
-        for i, token in enumerate(tokens):
-            ids[i] = token
-        if padding:
-            ids[count:] = tokens[-1]
-        pass_.run(start + count + padding)
+        rows = (self._passes.get(key) or self._made(*key)).run(tokens, start, padding)
         self._length = start + count
         return rows
 
@@ -82,7 +94,7 @@ class SharedPasses:
     def lengths(self) -> dict[str, Any]:
         return {"kv_len": self._length}
 
-    def _made(self, count: int, logit_rows: int, padding: int) -> _Made:
+    def _made(self, count: int, logit_rows: int, padding: int) -> BoundPass:
         width, given = count + padding, logit_rows + padding
         inputs = {"input_ids": np.zeros((1, width), np.int64), "logits_from": np.array([width - given], np.int64)}
         outputs = {"logits": np.zeros((1, given, self._vocab_size), np.float32)}
@@ -90,7 +102,7 @@ class SharedPasses:
             outputs[name] = np.zeros((1, width, self._session.size(name)), np.float32)
         features = {name: outputs[name][0, :count] for name in self._features}
         rows = Rows(outputs["logits"][0, :logit_rows], **features, width=width)
-        made = _Made(self._cache.pass_(inputs, outputs), inputs["input_ids"][0], rows)
+        made = BoundPass(self._cache.pass_(inputs, outputs), inputs["input_ids"][0], rows)
         if width <= CACHED_WIDTH:
             self._passes[count, logit_rows, padding] = made
         return made
