@@ -67,6 +67,7 @@ class Session:
         if not provider.fallback and (left := self.left_to_cpu()) is not None:
             raise ModelError(f"{path}: {left}, and that was not allowed")
         self.inputs = {node.name: Signature(node.type, tuple(node.shape)) for node in self._session.get_inputs()}
+        self._settled: dict[str, NDArray[Any]] = {}
         self.outputs = {node.name: Signature(node.type, tuple(node.shape)) for node in self._session.get_outputs()}
 
     def require(self, *names: str) -> None:
@@ -166,6 +167,11 @@ class Session:
 
         self._run, self.bound_pass = measured_run, measured_pass
 
+    def settle(self, given: Mapping[str, NDArray[Any]]) -> None:
+        """Fill these inputs in every pass from now on; they are no longer among ``inputs``."""
+        self._settled |= given
+        self.inputs = {name: signature for name, signature in self.inputs.items() if name not in given}
+
     def run(self, outputs: list[str], feeds: dict[str, NDArray[Any]]) -> list[NDArray[Any]]:
         """One pass with arrays of any shape.
 
@@ -173,14 +179,17 @@ class Session:
             EngineFault: the session is closed, or the pass failed.
         """
         try:
-            results: list[NDArray[Any]] = self._run(outputs, feeds)
+            results: list[NDArray[Any]] = self._run(outputs, feeds | self._settled)
         except ORT_ERRORS as error:
             raise self.failed(error) from error
         return results
 
     def binding(self) -> Any:
-        """A new, empty ``IOBinding``."""
-        return self._session.io_binding()
+        """A new ``IOBinding``, empty but for what is settled."""
+        made = self._session.io_binding()
+        for name, value in self._settled.items():
+            made.bind_ortvalue_input(name, ort.OrtValue.ortvalue_from_numpy(value))
+        return made
 
     def run_bound(self, binding: Any) -> None:
         """One pass over what is bound.

@@ -16,7 +16,7 @@ from engine.folders.config import TOKENIZER_CONFIG, Facts, adds_bos, special_tok
 from engine.folders.first_try import QUANTISED, best_passes
 from engine.folders.graph import check_shapes, vocabulary_of, wiring_of
 from engine.folders.layout import ModelFolder, model_folder
-from engine.folders.settled import settled
+from engine.folders.settled import settle
 from engine.records import BaseInfo, Event
 from engine.session import Session
 from engine.stages import stage
@@ -97,7 +97,8 @@ class FolderModel:
             Refused: the graph has another width than these, or they are not for it.
         """
         try:
-            opened = settled(session(self.where.graph, threads=threads))
+            opened = session(self.where.graph, threads=threads)
+            settle(opened)
             exported_by = opened.producer
         except UnicodeDecodeError as error:
             raise ModelError(
