@@ -91,6 +91,7 @@ async def test_the_differences_of_a_trace_are_findings_that_one_can_go_to() -> N
         await screen.until(lambda: len(screen.session.found.all) > before)
         assert len(screen.session.found.all) == before + 99
         assert "hidden-stale" in screen.text
+        assert "98 differences from the model, among the findings" in screen.lines[-2]
         assert screen.main.active == FINDINGS
         await screen.press("down", "enter")
         assert screen.session.moment.index == 1

@@ -73,5 +73,7 @@ class Checking(Feature):
         if found.findings and session is self.host.session:
             session.found.chosen = next(i for i, each in enumerate(session.found.all) if each.rule == RULE)
             self.host.look_at(layout.FINDINGS)
-        self.host.say(found.told)
+        count = len(found.findings) - 1
+        differ = f"{count} {'difference' if count == 1 else 'differences'} from the model, among the findings"
+        self.host.say(differ if found.findings else found.told)
         self.host.after()
