@@ -97,13 +97,11 @@ def checked(answer: str, piece: Callable[[int], bytes | None]) -> Checked:
 
 
 def _told(report: Report) -> str:
+    """All in a sentence, what matters most first: a pane may be small."""
     held, drafter = report.held, f" with {report.drafter}" if report.drafter else ""
-    parts = [
-        f"{kind} {counted(tally)}"
-        for kind, tally in (("choices", held.choices), ("drafts", held.drafts))
-        if tally.compared
-    ]
-    told = [f"check against {report.model}{drafter}: {', '.join(parts) or 'no tokens to compare'}"]
-    if report.faults:
-        told += [how_far(report.faults[0]), *(f"{fault.name}: {fault.sentence}" for fault in report.faults)]
+    named = (("choices", held.choices), ("drafts", held.drafts))
+    parts = [f"{kind} {counted(tally)}" for kind, tally in named if tally.compared]
+    told = [f"{fault.name}: {fault.sentence.rstrip('.')}" for fault in report.faults]
+    told += [how_far(report.faults[0])] if report.faults else []
+    told.append(f"checked against {report.model}{drafter}: {', '.join(parts) or 'no tokens to compare'}")
     return "; ".join([*told, *report.doubts])
